@@ -1,0 +1,26 @@
+# Two commands matter: `make demo` shows the main job, `make test` checks everything.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test setup lint bench clean
+
+demo: setup
+	$(BIN)/python examples/digits.py
+
+test: setup lint
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv
