@@ -1,1 +1,75 @@
-"""Conformal training."""
+"""Classifiers that answer with a set of classes, trained through conformal prediction."""
+
+from conftr.losses import class_loss, coverage_loss, size_loss
+from conftr.metrics import (
+    accuracy,
+    class_coverage,
+    class_inefficiency,
+    coverage,
+    coverage_confusion,
+    coverage_law,
+    group_coverage,
+    group_inefficiency,
+    inefficiency,
+    miscoverage,
+    size_histogram,
+    size_stratified_coverage,
+)
+from conftr.objectives import Bel, ConfTr, CoverTr, CrossEntropy
+from conftr.quantile import (
+    CalibrationWarning,
+    Kernel,
+    Nearest,
+    OrderStatistic,
+    SmoothSort,
+    exact_position,
+    paper_position,
+)
+from conftr.scores import aps, raps, smooth_aps, thr, thr_logits, thr_probs
+from conftr.sets import calibrate, predict, smooth_calibrate, smooth_predict
+from conftr.shaping import Avoid, Separate, Shape, identity
+from conftr.trials import evaluate
+
+__all__ = [
+    "Avoid",
+    "Bel",
+    "CalibrationWarning",
+    "ConfTr",
+    "CoverTr",
+    "CrossEntropy",
+    "Kernel",
+    "Nearest",
+    "OrderStatistic",
+    "Separate",
+    "Shape",
+    "SmoothSort",
+    "accuracy",
+    "aps",
+    "calibrate",
+    "class_coverage",
+    "class_inefficiency",
+    "class_loss",
+    "coverage",
+    "coverage_confusion",
+    "coverage_law",
+    "coverage_loss",
+    "evaluate",
+    "exact_position",
+    "group_coverage",
+    "group_inefficiency",
+    "identity",
+    "inefficiency",
+    "miscoverage",
+    "paper_position",
+    "predict",
+    "raps",
+    "size_histogram",
+    "size_loss",
+    "size_stratified_coverage",
+    "smooth_aps",
+    "smooth_calibrate",
+    "smooth_predict",
+    "thr",
+    "thr_logits",
+    "thr_probs",
+]

@@ -1,0 +1,195 @@
+"""Conformity scores (sec. 2.1): logits (n, K) in, scores (n, K) out, higher conforms better.
+
+Conformally trained models are sharp: in float32 their probabilities are 0 and 1. Scores are
+therefore built from logits and stay in log space, where nothing saturates at 0. Probabilities
+from elsewhere enter as their logarithm. Equal logits get equal scores.
+
+U breaks ties of APS and RAPS at random: an array (n,) of uniform draws, drawn anew for calibration
+and prediction; None is one fixed U = 0 for both, deterministic, still valid, and the most likely
+class then always scores highest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from conftr import checks
+from conftr.arrays import (
+    Array,
+    Namespace,
+    by_rows,
+    constant,
+    fold,
+    is_concrete,
+    log_softmax,
+    namespace,
+)
+from conftr.sorting import hard_sort, mix, unmix
+
+_LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
+
+
+def thr(logits: Array) -> Array:
+    """log softmax(logits): the sets of THR, as the log is monotone; in training, THRLP."""
+    return by_rows(log_softmax, checks.logits_array(logits))
+
+
+def thr_probs(logits: Array) -> Array:
+    """Probabilities, softmax(logits): THR as trained on probabilities. Saturates: see `thr`."""
+    xp = namespace(logits=logits)
+    return by_rows(lambda rows: xp.exp(log_softmax(rows)), checks.logits_array(logits))
+
+
+def thr_logits(logits: Array) -> Array:
+    """The logits themselves, THRL."""
+    return checks.logits_array(logits)
+
+
+def aps(logits: Array, u: Any = None) -> Array:
+    """E(x,k) = log( mass of the classes ranked below k + (1 - U) mass of k ).
+
+    One minus the paper's score, in logs. Classes whose logit equals that of k count with k.
+    """
+    logits = checks.logits_array(logits)
+    return by_rows(_aps_rows, logits, checks.uniforms(u, logits))
+
+
+def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int = 1) -> Array:
+    """APS with a penalty: the order of mass - penalty max(0, rank(k) - free_rank).
+
+    rank(k) is 1 for the most likely class. The difference may be negative, so the score is not
+    its log but keeps its order: with f the distance to the next multiple of the penalty below
+    (to 0 where the difference is positive) and l the number of that multiple, E = log f - 8192 l.
+    Masses far below the penalty keep their order too, where the difference itself would round.
+    """
+    logits = checks.logits_array(logits)
+    checks.number(penalty, "penalty", at_least=0)
+    checks.number(free_rank, "free_rank", at_least=0)
+    if penalty == 0:
+        return aps(logits, u)
+    return by_rows(
+        lambda rows, draws: _raps_rows(rows, draws, penalty, free_rank),
+        logits,
+        checks.uniforms(u, logits),
+    )
+
+
+def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Array:
+    """Differentiable APS (app. D): soft-sort the probabilities, cumulate, un-sort.
+
+    E(x,k) = soft mass below k + (1 - U) soft mass of k, in [0, 1] and not in logs, so that
+    dispersion and temperature have the paper's units. Hard twin: exp(`aps`).
+    """
+    logits = checks.logits_array(logits)
+    checks.number(dispersion, "dispersion", above=0)
+    xp, draws = namespace(logits=logits), checks.uniforms(u, logits)
+    keys, order = hard_sort(xp.exp(log_softmax(logits)))
+    mass = mix(keys, keys, dispersion)
+    soft = unmix(xp.cumulative_sum(mass, axis=-1) - draws * mass, keys, dispersion)
+    return xp.take_along_axis(soft, xp.argsort(order, axis=-1), axis=-1)
+
+
+class _Ranked(NamedTuple):
+    """The classes of each row in ascending order of their logit; all but `order` are (K, n)."""
+
+    order: Array  # (n, K): which class stands at each place
+    logits: Array
+    below: Array  # log( mass of the classes with a smaller logit / mass of this class )
+    tied: Array  # how many classes have this logit
+    greater: Array  # how many classes have a greater one
+
+
+def _ranked(logits: Array) -> _Ranked:
+    """Sort each row and run a log-sum-exp from the smallest class upwards."""
+    xp = namespace(logits=logits)
+    ordered, order = hard_sort(logits)
+    s = xp.permute_dims(ordered, (1, 0))
+    tie = s[1:, :] == s[:-1, :]
+    below, seen = _running_mass(xp, s, tie)
+    tied = _group_size(xp, seen, tie)
+    place = constant(list(range(s.shape[0])), s)[:, None]
+    return _Ranked(order, s, below, tied, s.shape[0] - 1 - place + seen - tied)
+
+
+def _running_mass(xp: Namespace, s: Array, tie: Array) -> tuple[Array, Array]:
+    """For sorted logits (K, n): `below`, and the place of each class among those tied with it.
+
+    With b_j = log sum_{i: s_i < s_j} exp(s_i - s_j) and c classes tied so far,
+    b_{j+1} = log(exp(b_j) + c) - (s_{j+1} - s_j). No term overflows, and none is lost to
+    underflow because b itself stays in logs.
+    """
+    one = xp.ones_like(s[0, :])
+
+    def step(carry: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[Any, Any]:
+        (below, seen), (gap, tied) = carry, row
+        below = xp.where(tied, below, xp.log(xp.exp(below) + seen) - gap)
+        seen = xp.where(tied, seen + one, one)
+        return (below, seen), (below, seen)
+
+    first = (one * -math.inf, one)
+    if s.shape[0] == 1:
+        return first[0][None, :], first[1][None, :]
+    _, rest = fold(step, first, (s[1:, :] - s[:-1, :], tie))
+    below, seen = (
+        xp.concat([start[None, :], later]) for start, later in zip(first, rest, strict=True)
+    )
+    return below, seen
+
+
+def _group_size(xp: Namespace, seen: Array, tie: Array) -> Array:
+    """How many classes share a logit: the last count of each group, carried back to its first."""
+    if seen.shape[0] == 1 or (is_concrete(tie) and not bool(xp.any(tie))):
+        return seen
+
+    def step(later: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array]]:
+        count, tied_with_next = row
+        size = xp.where(tied_with_next, later, count)
+        return size, (size,)
+
+    last = seen[-1, :]
+    _, (sizes,) = fold(step, last, (seen[:-1, :], tie), reverse=True)
+    return xp.concat([sizes, last[None, :]])
+
+
+def _log_mass(xp: Namespace, ranked: _Ranked, u: Array) -> Array:
+    """APS in sorted order, (K, n): log( mass below + (1 - U) mass tied ) - log( total mass )."""
+    rest = xp.permute_dims(1 - u, (1, 0))
+    some = rest > 0
+    own = xp.where(some, rest, 1.0) * ranked.tied
+    below = xp.exp(ranked.below)
+    log_sum = xp.where(some, xp.log(below + own), ranked.below)
+    total = ranked.logits[-1, :] + xp.log(below[-1, :] + ranked.tied[-1, :])
+    return ranked.logits + log_sum - total
+
+
+def _by_class(xp: Namespace, sorted_scores: Array, order: Array) -> Array:
+    """From sorted order (K, n) back to class order (n, K)."""
+    rows = xp.permute_dims(sorted_scores, (1, 0))
+    return xp.take_along_axis(rows, xp.argsort(order, axis=-1), axis=-1)
+
+
+def _aps_rows(logits: Array, u: Array) -> Array:
+    xp, ranked = namespace(logits=logits), _ranked(logits)
+    return _by_class(xp, _log_mass(xp, ranked, u), ranked.order)
+
+
+def _raps_rows(logits: Array, u: Array, penalty: float, free_rank: int) -> Array:
+    xp, ranked = namespace(logits=logits), _ranked(logits)
+    log_mass = _log_mass(xp, ranked, u)
+    steps = xp.maximum(ranked.greater + (1 - free_rank), xp.zeros_like(log_mass))
+    score = _penalised(xp, log_mass, steps, penalty)
+    return _by_class(xp, score, ranked.order)
+
+
+def _penalised(xp: Namespace, log_mass: Array, steps: Array, penalty: float) -> Array:
+    """log f - 8192 l of exp(log_mass) - penalty * steps, see `raps`."""
+    units = xp.exp(log_mass) / penalty
+    whole = xp.minimum(xp.floor(units), steps)
+    part = units - whole
+    # With no whole unit taken off, f is the mass itself, whose log is known without rounding.
+    positive = (whole > 0) & (part > 0)
+    log_part = xp.where(positive, xp.log(xp.where(positive, part * penalty, 1.0)), -_LEVEL)
+    log_part = xp.where(whole > 0, log_part, log_mass)
+    floor = xp.full_like(log_part, -_LEVEL)
+    return xp.maximum(log_part, floor) - _LEVEL * (steps - whole)

@@ -1,0 +1,166 @@
+"""Calibration and prediction (Alg. 1), each beside its smooth twin.
+
+One convention: a score E(x,k) is higher for classes that conform better, and
+C(x) = {k : E(x,k) >= tau} with tau the r-th smallest score of the true classes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from conftr import checks
+from conftr.arrays import Array, constant, is_concrete, namespace, pick, sigmoid
+from conftr.quantile import CalibrationWarning, Quantile, SmoothSort, examples_needed, rank
+
+
+def calibrate(
+    scores: Array,
+    labels: Array,
+    alpha: Any,
+    *,
+    groups: Any = None,
+    n_groups: int | None = None,
+) -> Any:
+    """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
+
+    alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
+    groups: None, or "labels" for one threshold per class, or integers (n,) for one per group.
+    n_groups: how many groups there are, if more than appear here.
+
+    Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
+    for more examples than there are, tau is -inf (every class is predicted) and a
+    `CalibrationWarning` says how many it takes. Smooth twin: `smooth_calibrate`.
+    """
+    scores = checks.scores_array(scores)
+    labels = checks.labels_array(labels, scores)
+    alphas = checks.probability(alpha, "alpha")
+    if scores.shape[0] == 0:
+        raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
+    own = pick(scores, labels)
+    if groups is None:
+        tau = _marginal(own, alphas)
+        return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
+    if isinstance(groups, str):
+        if groups != "labels":
+            raise ValueError(f'groups must be None, "labels" or integers (n,); got {groups!r}.')
+        return _grouped(own, labels, int(scores.shape[1]), alphas, "class")
+    ids, count = _group_ids(groups, labels, n_groups)
+    return _grouped(own, ids, count, alphas, "group")
+
+
+def predict(scores: Array, tau: Any) -> Array:
+    """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict`.
+
+    tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
+    None]` with one per group, `tau[:, None, None]` with one set per alpha.
+    """
+    scores = checks.scores_array(scores)
+    return scores >= _threshold(tau, scores)
+
+
+def smooth_calibrate(
+    scores: Array, labels: Array, alpha: float, quantile: Quantile = SmoothSort(0.1)
+) -> Array:
+    """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`."""
+    namespace(scores=scores, labels=labels)
+    return quantile(pick(scores, labels), alpha)
+
+
+def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
+    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict`."""
+    checks.number(temperature, "temperature", above=0)
+    return sigmoid((scores - _threshold(tau, scores)) / temperature)
+
+
+def _threshold(tau: Any, scores: Array) -> Array:
+    """tau beside the scores: their library, device and type, and a shape that broadcasts."""
+    tau = constant(tau, scores)
+    try:
+        np.broadcast_shapes(tuple(tau.shape), tuple(scores.shape))
+    except ValueError:
+        raise ValueError(
+            f"tau must broadcast against the scores of shape {tuple(scores.shape)}; got shape "
+            f"{tuple(tau.shape)}. Group thresholds are given as tau[groups][:, None]."
+        ) from None
+    if tau.ndim < 3 and is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
+        raise ValueError("tau must not be nan.")
+    return tau
+
+
+def _marginal(own: Array, alphas: Any) -> Array:
+    """E_(r) for every alpha, of shape alphas.shape."""
+    xp, n = namespace(scores=own), int(own.shape[0])
+    ranks = [rank(n, alpha) for alpha in alphas.ravel()]
+    for alpha, r in zip(alphas.ravel(), ranks, strict=True):
+        if r == 0:
+            _warn(
+                f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
+                f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
+                f"class."
+            )
+    ordered = xp.concat([constant([-math.inf], own), xp.sort(own)])
+    tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
+    return xp.reshape(tau, alphas.shape)
+
+
+def _grouped(own: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> Array:
+    """E_(r) within each group, of shape alphas.shape + (n_groups,).
+
+    One sort by group and score, then one look-up a group: no n x n_groups array is made.
+    """
+    xp = namespace(scores=own)
+    by_score = xp.argsort(own)
+    by_group = xp.take(by_score, xp.argsort(xp.take(ids, by_score, axis=0), stable=True), axis=0)
+    names = constant(list(range(n_groups)), own, integer=True)
+    sorted_ids = xp.astype(xp.take(ids, by_group, axis=0), names.dtype)
+    first = xp.searchsorted(sorted_ids, names, side="left")
+    counts = xp.searchsorted(sorted_ids, names, side="right") - first
+    ordered = xp.take(own, by_group, axis=0)
+    found = []
+    for alpha in alphas.ravel():
+        ranks = xp.astype(_group_ranks(own, counts, alpha, kind), first.dtype)
+        place = xp.maximum(first + ranks - 1, xp.zeros_like(first))
+        found.append(xp.where(ranks > 0, xp.take(ordered, place, axis=0), -math.inf))
+    return xp.reshape(xp.stack(found), (*alphas.shape, n_groups))
+
+
+def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
+    """The exact rank of each group, from its number of examples."""
+    if not is_concrete(counts):
+        table = constant([rank(m, alpha) for m in range(own.shape[0] + 1)], own, integer=True)
+        return namespace(counts=counts).take(table, counts, axis=0)
+    sizes = [int(counts[i]) for i in range(counts.shape[0])]
+    ranks = [rank(size, alpha) for size in sizes]
+    short = [f"{kind} {i} ({m} examples)" for i, m in enumerate(sizes) if ranks[i] == 0]
+    if short:
+        listed = ", ".join(short[:10]) + (f" and {len(short) - 10} more" if short[10:] else "")
+        every = "is in every set" if kind == "class" else "gets every class in its sets"
+        _warn(
+            f"alpha = {alpha:g} needs at least {examples_needed(alpha)} calibration examples of "
+            f"each {kind}; too few for {listed}. The threshold there is -inf: such a {kind} "
+            f"{every}."
+        )
+    return constant(ranks, own, integer=True)
+
+
+def _group_ids(groups: Array, labels: Array, n_groups: int | None) -> tuple[Array, int]:
+    xp = namespace(labels=labels, groups=groups)
+    if tuple(groups.shape) != tuple(labels.shape):
+        raise ValueError(
+            f"groups must have shape (n,) = {tuple(labels.shape)}, one group an example; "
+            f"got shape {tuple(groups.shape)}."
+        )
+    if n_groups is None:
+        if not is_concrete(groups):
+            raise ValueError("n_groups must be given under jit, where groups cannot be counted.")
+        n_groups = max(1, int(xp.max(groups)) + 1)
+    checks.integers_below(xp, groups, n_groups, "groups")
+    return groups, n_groups
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CalibrationWarning, stacklevel=4)
