@@ -1,0 +1,47 @@
+"""The binary formats of image datasets: idx (MNIST and its kin) and CIFAR's records."""
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.data.dataset import Examples, labels
+from conftr.data.errors import DataError
+
+Bytes = npt.NDArray[np.uint8]
+
+IDX_UINT8 = 8
+CIFAR_IMAGE = (3, 32, 32)
+
+
+def idx(contents: bytes) -> Bytes:
+    """The array of unsigned bytes in an idx file: type, rank, big-endian lengths, then values."""
+    zeros, kind, rank = contents[:2], *contents[2:4].ljust(2, b"\0")
+    if zeros != b"\0\0" or kind != IDX_UINT8 or not rank:
+        raise DataError(
+            f"an idx file of bytes must start with 00 00 08 and its rank, got {contents[:4].hex()}."
+        )
+    header = 4 + 4 * rank
+    shape = tuple(int(n) for n in np.frombuffer(contents[4:header], dtype=">u4"))
+    values = np.frombuffer(contents, dtype=np.uint8)[header:]
+    if len(shape) != rank or values.size != np.prod(shape):
+        raise DataError(
+            f"an idx file of shape {shape} must hold {np.prod(shape):.0f} values, "
+            f"got {values.size}."
+        )
+    return values.reshape(shape).copy()
+
+
+def idx_examples(images: bytes, classes: bytes) -> Examples:
+    """Grey images (n, height, width, 1) and labels from a pair of idx files."""
+    return Examples(idx(images)[..., None], labels(idx(classes)))
+
+
+def cifar_records(contents: bytes, label_bytes: int) -> tuple[Bytes, Bytes]:
+    """Label columns (n, label_bytes) and images (n, 32, 32, 3) of a CIFAR binary file."""
+    length = label_bytes + int(np.prod(CIFAR_IMAGE))
+    if len(contents) % length:
+        raise DataError(
+            f"a CIFAR file must consist of records of {length} bytes, got {len(contents):,} bytes."
+        )
+    records = np.frombuffer(contents, dtype=np.uint8).reshape(-1, length)
+    images = records[:, label_bytes:].reshape(-1, *CIFAR_IMAGE).transpose(0, 2, 3, 1)
+    return records[:, :label_bytes], np.ascontiguousarray(images)
