@@ -1,0 +1,74 @@
+"""The named datasets: load one, fetch what is missing, list what is there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from conftr.data.dataset import Dataset
+from conftr.data.errors import DataError
+from conftr.data.fetching import missing, obtain
+from conftr.data.named import RECIPES
+from conftr.data.recipes import Place, Recipe, locate, read_from
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a dataset is on this machine (`place` is None where not) and how to get it."""
+
+    name: str
+    place: Place | None
+    sources: tuple[str, ...]
+    megabytes: float
+
+
+def load(
+    name: str = "digits",
+    *,
+    data_dir: str | Path | None = None,
+    download: bool = True,
+    progress: bool = True,
+) -> Dataset:
+    """A named dataset with its split, class names, groups and normalisation.
+
+    It is looked for in `data_dir` (or the folder named by the variable CONFTR_DATA), then in
+    the system's folder, then in the cache. Where it is in none of them it is fetched into the
+    cache, unless `download` is false: then the error says how to get it.
+    """
+    recipe = _recipe(name)
+    place = locate(recipe, data_dir)
+    if place is None and not download:
+        raise missing(recipe)
+    return read_from(recipe, place or obtain(recipe, progress=progress))
+
+
+def fetch(name: str, *, data_dir: str | Path | None = None, progress: bool = True) -> Place:
+    """Get what a named dataset lacks, and say where it lies.
+
+    Files in a data folder or the system's folder are left alone; damaged ones in the cache are
+    replaced.
+    """
+    recipe = _recipe(name)
+    place = locate(recipe, data_dir)
+    if place is None or place.label == "cache":
+        return obtain(recipe, progress=progress)
+    return place
+
+
+def available(*, data_dir: str | Path | None = None) -> tuple[Availability, ...]:
+    """Every named dataset, with the place where it lies; nothing is downloaded."""
+    return tuple(
+        Availability(
+            recipe.name,
+            locate(recipe, data_dir),
+            tuple(source.label for source in recipe.sources),
+            recipe.megabytes,
+        )
+        for recipe in RECIPES
+    )
+
+
+def _recipe(name: str) -> Recipe:
+    for recipe in RECIPES:
+        if recipe.name == name:
+            return recipe
+    names = ", ".join(recipe.name for recipe in RECIPES)
+    raise DataError(f"name must be one of the datasets {names}; got {name!r}.")

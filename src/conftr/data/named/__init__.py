@@ -1,0 +1,26 @@
+"""One file per named dataset; adding one is a file with its recipe and a line here."""
+
+from conftr.data.named.camelyon import CAMELYON
+from conftr.data.named.cifar10 import CIFAR10
+from conftr.data.named.cifar100 import CIFAR100
+from conftr.data.named.digits import DIGITS
+from conftr.data.named.emnist import EMNIST, EMNIST_TEST
+from conftr.data.named.fashion_mnist import FASHION_MNIST
+from conftr.data.named.german_credit import GERMAN_CREDIT
+from conftr.data.named.mnist import MNIST
+from conftr.data.named.winequality import WINEQUALITY
+
+RECIPES = (
+    DIGITS,
+    MNIST,
+    FASHION_MNIST,
+    EMNIST,
+    EMNIST_TEST,
+    WINEQUALITY,
+    GERMAN_CREDIT,
+    CAMELYON,
+    CIFAR10,
+    CIFAR100,
+)
+
+__all__ = ["RECIPES"]

@@ -1,0 +1,90 @@
+"""EMNIST: 28 x 28 grey images of the 52 upper- and lower-case letters of the byClass split.
+
+`emnist` is the paper's subset, 98,800/5,200/18,800. `emnist-test` takes the letters of the
+byClass test files alone, in the same proportions, 46,990/2,473/8,942.
+"""
+
+from string import ascii_lowercase, ascii_uppercase
+
+import numpy as np
+
+from conftr.data.dataset import Dataset, Examples, centre, split
+from conftr.data.downloads import web_archive
+from conftr.data.files import File
+from conftr.data.formats import idx_examples
+from conftr.data.recipes import Read, Recipe
+from conftr.data.sources import Source, picking
+
+TRAIN_IMAGES = File("emnist-byclass-train-images-idx3-ubyte", 16 + 697_932 * 784)
+TRAIN_LABELS = File("emnist-byclass-train-labels-idx1-ubyte", 8 + 697_932)
+TEST_IMAGES = File("emnist-byclass-test-images-idx3-ubyte", 16 + 116_323 * 784)
+TEST_LABELS = File("emnist-byclass-test-labels-idx1-ubyte", 8 + 116_323)
+TEST_FILES = (TEST_IMAGES, TEST_LABELS)
+FILES = (TRAIN_IMAGES, TRAIN_LABELS, *TEST_FILES)
+
+ARCHIVE = "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"
+ARCHIVE_CHECKSUM = "md5:58c8d27c78d21e728a6bc7b3cc06412e"
+ARCHIVE_MEGABYTES = 562
+FOLDERS = ("emnist", "EMNIST/raw")
+
+FIRST_LETTER = 10
+SIZES = (98_800, 5_200, 18_800)
+TEST_SIZES = (46_990, 2_473, 8_942)
+
+
+def build(read: Read) -> Dataset:
+    """The paper's subset of letters; calibration is cut off the shuffled training letters."""
+    n_train, n_cal, n_test = SIZES
+    train, cal = split(
+        letters(idx_examples(read(TRAIN_IMAGES.name), read(TRAIN_LABELS.name))), n_train, n_cal
+    )
+    (test,) = split(letters(idx_examples(read(TEST_IMAGES.name), read(TEST_LABELS.name))), n_test)
+    return _dataset("emnist", train, cal, test)
+
+
+def build_test(read: Read) -> Dataset:
+    """All letters of the byClass test files, shuffled and cut."""
+    examples = letters(idx_examples(read(TEST_IMAGES.name), read(TEST_LABELS.name)))
+    return _dataset("emnist-test", *split(examples, *TEST_SIZES))
+
+
+def letters(examples: Examples) -> Examples:
+    """The letters among digits and letters, upright: the files hold every image transposed."""
+    rows = examples.y >= FIRST_LETTER
+    upright = np.ascontiguousarray(examples.x[rows].swapaxes(1, 2))
+    return Examples(upright, examples.y[rows] - FIRST_LETTER)
+
+
+def _dataset(name: str, train: Examples, cal: Examples, test: Examples) -> Dataset:
+    return Dataset(
+        name,
+        *train,
+        *cal,
+        *test,
+        classes=tuple(ascii_uppercase + ascii_lowercase),
+        groups={"upper": tuple(range(26)), "lower": tuple(range(26, 52))},
+        normalisation=centre(255),
+    )
+
+
+def _archive(files: tuple[File, ...]) -> Source:
+    members = {f"gzip/{file.name}.gz": f"{file.name}.gz" for file in files}
+    return web_archive(ARCHIVE, ARCHIVE_CHECKSUM, picking(members))
+
+
+EMNIST = Recipe(
+    "emnist",
+    build,
+    files=FILES,
+    folders=FOLDERS,
+    sources=(_archive(FILES),),
+    megabytes=ARCHIVE_MEGABYTES,
+)
+EMNIST_TEST = Recipe(
+    "emnist-test",
+    build_test,
+    files=TEST_FILES,
+    folders=FOLDERS,
+    sources=(_archive(TEST_FILES),),
+    megabytes=ARCHIVE_MEGABYTES,
+)
