@@ -13,6 +13,7 @@ from conftr.data.sources import Source, Unpack
 
 CONNECT_AND_READ_SECONDS = (10, 60)
 CHUNK_BYTES = 1 << 16
+WHOLE_FILE, NOT_A_BEGINNING = 200, 416
 
 
 def web(addresses: Mapping[str, str]) -> Source:
@@ -48,20 +49,30 @@ def download(address: str, target: Path, *, progress: bool) -> None:
         return
     announce(f"downloading {address}", progress=progress)
     part = target.with_name(f"{target.name}.part")
-    pooch = need("pooch", package="pooch", purpose="Downloading")
     try:
-        with part.open("ab") as out:
-            transfer = pooch.HTTPDownloader(
-                progressbar=Bar() if progress else False,
-                chunk_size=CHUNK_BYTES,
-                timeout=CONNECT_AND_READ_SECONDS,
-                headers=_headers(out.tell()),
-                hooks={"response": _restart_unless_partial(out)},
-            )
-            transfer(address, out, None)
+        _transfer(address, part, Bar() if progress else False)
     except OSError as fault:
         raise DataError(_explain(fault, address, part)) from fault
     part.replace(target)
+
+
+def _transfer(address: str, part: Path, bar: Bar | bool) -> None:
+    pooch = need("pooch", package="pooch", purpose="Downloading")
+    with part.open("ab") as out:
+        start = out.tell()
+        transfer = pooch.HTTPDownloader(
+            progressbar=bar,
+            chunk_size=CHUNK_BYTES,
+            timeout=CONNECT_AND_READ_SECONDS,
+            headers=_headers(start),
+            hooks={"response": _restart_unless_partial(out)},
+        )
+        try:
+            transfer(address, out, None)
+        except OSError as fault:
+            if not (start and _status(fault) == NOT_A_BEGINNING):
+                raise
+            _transfer(address, part, bar)
 
 
 def _headers(start: int) -> dict[str, str]:
@@ -72,20 +83,23 @@ def _headers(start: int) -> dict[str, str]:
 
 def _restart_unless_partial(out: BinaryIO) -> Callable[..., None]:
     def on_response(response: Any, *_: Any, **__: Any) -> None:
-        # 200 is the whole file again, 416 that the part is not a beginning of this file.
-        if response.status_code in (200, 416):
+        if response.status_code in (WHOLE_FILE, NOT_A_BEGINNING):
             out.truncate(0)
 
     return on_response
 
 
 def _explain(fault: OSError, address: str, part: Path) -> str:
-    response = getattr(fault, "response", None)
-    if response is not None:
-        return f"{address} answered {response.status_code} {response.reason}"
+    if _status(fault):
+        return f"{address} answered {_status(fault)}"
     kept = part.stat().st_size if part.exists() else 0
     what = f"broke off; {kept:,} bytes are kept for the next try" if kept else "cannot be reached"
     return f"{what} ({type(fault).__name__})"
+
+
+def _status(fault: OSError) -> int:
+    response = getattr(fault, "response", None)
+    return 0 if response is None else int(response.status_code)
 
 
 def _check(archive: Path, checksum: str) -> None:

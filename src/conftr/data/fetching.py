@@ -6,57 +6,72 @@ from pathlib import Path
 from conftr.data import files
 from conftr.data.errors import DataError, need
 from conftr.data.files import File
-from conftr.data.recipes import DATA_VARIABLE, Place, Recipe, cache_folder
+from conftr.data.recipes import CACHE_VARIABLE, DATA_VARIABLE, Place, Recipe, cache_folder
 from conftr.data.sources import Source
+
+STAGING = ".partial"
 
 
 def obtain(recipe: Recipe, *, progress: bool = True) -> Place:
     """Get the files of a dataset that the cache lacks, or holds damaged, from its sources."""
     folder = cache_folder(recipe)
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     filelock = need("filelock", package="filelock", purpose="Downloading")
     # One process downloads; the others wait and then find the files there.
     with filelock.FileLock(folder / ".lock"):
-        _fill(recipe, folder, folder / ".partial", progress)
-        shutil.rmtree(folder / ".partial", ignore_errors=True)
+        _fill(recipe, folder, progress)
+        shutil.rmtree(folder / STAGING, ignore_errors=True)
     return Place("cache", folder)
 
 
-def _fill(recipe: Recipe, folder: Path, staging: Path, progress: bool) -> None:
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise DataError(
+            f"The cache folder {folder} cannot be made ({fault}): set {CACHE_VARIABLE} to a folder "
+            "that can be written."
+        ) from fault
+
+
+def _fill(recipe: Recipe, folder: Path, progress: bool) -> None:
     faults: list[str] = []
     lacking = [file for file in recipe.files if not files.intact(file, folder)]
     for source in recipe.sources:
-        if not lacking:
-            return
-        faults += _try(source, lacking, staging, progress)
-        lacking = [file for file in lacking if not _adopt(file, staging, folder, faults)]
+        if lacking:
+            faults += _try(source, lacking, folder, progress)
+            lacking = [file for file in lacking if not files.intact(file, folder)]
     if lacking:
         tried = "\n".join(f"  - {fault}" for fault in faults)
         raise DataError(f"No source of {recipe.name!r} gave its files:\n{tried}\n{_ways(recipe)}")
 
 
-def _try(source: Source, lacking: list[File], staging: Path, progress: bool) -> list[str]:
+def _try(source: Source, lacking: list[File], folder: Path, progress: bool) -> list[str]:
+    """Take what a source gives; what was wrong with it, if anything."""
+    staging = folder / STAGING
     staging.mkdir(exist_ok=True)
     try:
         source.get(lacking, staging, progress)
+        faults = [f"gave no file {file.name}" for file in lacking if not files.find(file, staging)]
     # Whatever stops one source (no network, no client, a broken archive), the next one may work.
     except Exception as fault:
-        return [f"{source.label}: {fault}"]
-    return []
+        faults = [str(fault)]
+    faults += [wrong for file in lacking if (wrong := _adopt(file, staging, folder))]
+    return [f"{source.label}: {fault}" for fault in faults]
 
 
-def _adopt(file: File, staging: Path, folder: Path, faults: list[str]) -> bool:
+def _adopt(file: File, staging: Path, folder: Path) -> str:
+    """Move a file that was got into its place if it is the right one; if not, what is wrong."""
     found = files.find(file, staging)
     if found is None:
-        return False
+        return ""
     fault = _fault(file, found)
     if fault:
-        faults.append(f"{found.name}: {fault}")
         found.unlink()
-        return False
+        return f"{found.name}: {fault}"
     _remove(file, folder)
     found.replace(folder / found.name)
-    return True
+    return ""
 
 
 def _fault(file: File, found: Path) -> str:

@@ -1,5 +1,7 @@
 """The binary formats of image datasets: idx (MNIST and its kin) and CIFAR's records."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -8,24 +10,23 @@ from conftr.data.errors import DataError
 
 Bytes = npt.NDArray[np.uint8]
 
-IDX_UINT8 = 8
+IDX_BYTES = b"\0\0\x08"
 CIFAR_IMAGE = (3, 32, 32)
 
 
 def idx(contents: bytes) -> Bytes:
     """The array of unsigned bytes in an idx file: type, rank, big-endian lengths, then values."""
-    zeros, kind, rank = contents[:2], *contents[2:4].ljust(2, b"\0")
-    if zeros != b"\0\0" or kind != IDX_UINT8 or not rank:
+    header = 4 + 4 * contents[3] if contents[:3] == IDX_BYTES and len(contents) > 3 else 0
+    if not header or len(contents) < header:
         raise DataError(
-            f"an idx file of bytes must start with 00 00 08 and its rank, got {contents[:4].hex()}."
+            "an idx file of bytes must start with 00 00 08, its rank and its lengths, "
+            f"got {contents[: header or 4].hex(' ')}."
         )
-    header = 4 + 4 * rank
-    shape = tuple(int(n) for n in np.frombuffer(contents[4:header], dtype=">u4"))
-    values = np.frombuffer(contents, dtype=np.uint8)[header:]
-    if len(shape) != rank or values.size != np.prod(shape):
+    shape = tuple(np.frombuffer(contents[4:header], dtype=">u4").tolist())
+    values = np.frombuffer(contents, dtype=np.uint8, offset=header)
+    if values.size != math.prod(shape):
         raise DataError(
-            f"an idx file of shape {shape} must hold {np.prod(shape):.0f} values, "
-            f"got {values.size}."
+            f"an idx file of shape {shape} must hold {math.prod(shape)} values, got {values.size}."
         )
     return values.reshape(shape).copy()
 
@@ -37,7 +38,7 @@ def idx_examples(images: bytes, classes: bytes) -> Examples:
 
 def cifar_records(contents: bytes, label_bytes: int) -> tuple[Bytes, Bytes]:
     """Label columns (n, label_bytes) and images (n, 32, 32, 3) of a CIFAR binary file."""
-    length = label_bytes + int(np.prod(CIFAR_IMAGE))
+    length = label_bytes + math.prod(CIFAR_IMAGE)
     if len(contents) % length:
         raise DataError(
             f"a CIFAR file must consist of records of {length} bytes, got {len(contents):,} bytes."
