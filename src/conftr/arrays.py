@@ -122,18 +122,6 @@ def smallest(x: Array, count: int) -> Array:
     return xp.sort(x)[:count]
 
 
-def exchange(x: Array, partner: Array) -> Array:
-    """x[..., partner] for a permutation that is its own inverse, so its own transpose too."""
-    xp = api.array_namespace(x)
-    if _jax(xp):
-        import jax
-
-        # Told so, JAX gathers in the backward pass as well, where it would scatter, slowly.
-        swap = lambda p, v: xp.take(v, p, axis=-1)  # noqa: E731
-        return jax.custom_derivatives.linear_call(swap, swap, partner, x)
-    return xp.take(x, partner, axis=-1)
-
-
 def fold(
     step: Callable[[Any, Any], tuple[Any, Any]],
     carry: Any,

@@ -135,7 +135,7 @@ def _sums_by(xp: Namespace, values: Array, ids: Array, count: int) -> Array:
     Differences of a running sum over the rows in order of their id, so memory does not grow
     with n x count.
     """
-    order = xp.argsort(ids)
+    order = xp.argsort(ids, stable=False)
     running = xp.cumulative_sum(
         _int(xp, xp.take(values, order, axis=0)), axis=0, include_initial=True
     )

@@ -24,15 +24,22 @@ from conftr.arrays import (
     is_concrete,
     log_softmax,
     namespace,
+    stop_gradient,
 )
 from conftr.sorting import hard_sort, mix, unmix
 
+_SURE = -1e-3  # log-probabilities above are computed from the rest
+_UNDERFLOW = 1e-35  # masses below are compared by their log
 _LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
 
 
 def thr(logits: Array) -> Array:
-    """log softmax(logits): the sets of THR, as the log is monotone; in training, THRLP."""
-    return by_rows(log_softmax, checks.logits_array(logits))
+    """log softmax(logits): the sets of THR, as the log is monotone; in training, THRLP.
+
+    A probability that rounds to 1 keeps its rank: the likeliest class is scored by how little the
+    others have, down to amounts below 1e-35, where its score is positive by less than 1e-30.
+    """
+    return by_rows(_thr_rows, checks.logits_array(logits))
 
 
 def thr_probs(logits: Array) -> Array:
@@ -87,7 +94,35 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
     keys, order = hard_sort(xp.exp(log_softmax(logits)))
     mass = mix(keys, keys, dispersion)
     soft = unmix(xp.cumulative_sum(mass, axis=-1) - draws * mass, keys, dispersion)
-    return xp.take_along_axis(soft, xp.argsort(order, axis=-1), axis=-1)
+    return xp.take_along_axis(soft, xp.argsort(order, axis=-1, stable=False), axis=-1)
+
+
+def _thr_rows(logits: Array) -> Array:
+    """log softmax with the value, not the gradient, of the likeliest class computed from the rest.
+
+    log p = log(1 - rest), rest the mass of the other classes, itself known to full precision.
+    """
+    xp, plain = namespace(logits=logits), log_softmax(logits)
+    fixed = stop_gradient(plain)
+    sure = xp.max(fixed, axis=-1, keepdims=True) > _SURE
+    if is_concrete(sure) and not bool(xp.any(sure)):
+        return plain
+    best = xp.argmax(fixed, axis=-1, keepdims=True)
+    is_best = constant(list(range(plain.shape[-1])), best, integer=True)[None, :] == best
+    rivals = xp.where(is_best, -math.inf, fixed)
+    rest = xp.where(sure, xp.sum(xp.exp(rivals), axis=-1, keepdims=True), 0.5)
+    exact = _certain(xp, xp.log1p(-rest), rest, rivals)
+    return xp.where(is_best & sure, exact + (plain - fixed), plain)
+
+
+def _certain(xp: Namespace, exact: Array, rest: Array, rivals: Array) -> Array:
+    """`exact` (n, 1), with the rows whose rest underflows ordered by the log of that rest."""
+    certain = rest < _UNDERFLOW
+    if rivals.shape[-1] == 1 or (is_concrete(certain) and not bool(xp.any(certain))):
+        return exact
+    nearest = xp.max(rivals, axis=-1, keepdims=True)
+    log_rest = nearest + xp.log(xp.sum(xp.exp(rivals - nearest), axis=-1, keepdims=True))
+    return xp.where(certain, (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW, exact)
 
 
 class _Ranked(NamedTuple):
@@ -166,7 +201,7 @@ def _log_mass(xp: Namespace, ranked: _Ranked, u: Array) -> Array:
 def _by_class(xp: Namespace, sorted_scores: Array, order: Array) -> Array:
     """From sorted order (K, n) back to class order (n, K)."""
     rows = xp.permute_dims(sorted_scores, (1, 0))
-    return xp.take_along_axis(rows, xp.argsort(order, axis=-1), axis=-1)
+    return xp.take_along_axis(rows, xp.argsort(order, axis=-1, stable=False), axis=-1)
 
 
 def _aps_rows(logits: Array, u: Array) -> Array:

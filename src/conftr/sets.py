@@ -113,7 +113,7 @@ def _grouped(own: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> A
     One sort by group and score, then one look-up a group: no n x n_groups array is made.
     """
     xp = namespace(scores=own)
-    by_score = xp.argsort(own)
+    by_score = xp.argsort(own, stable=False)
     by_group = xp.take(by_score, xp.argsort(xp.take(ids, by_score, axis=0), stable=True), axis=0)
     names = constant(list(range(n_groups)), own, integer=True)
     sorted_ids = xp.astype(xp.take(ids, by_group, axis=0), names.dtype)

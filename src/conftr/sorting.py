@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from conftr.arrays import Array, constant, exchange, fold, namespace, sigmoid, stop_gradient
+from conftr.arrays import Array, Namespace, constant, fold, namespace, sigmoid, stop_gradient
 
 
 @lru_cache(maxsize=64)
@@ -47,7 +47,7 @@ def soft_sort(x: Array, dispersion: float) -> Array:
 def hard_sort(x: Array) -> tuple[Array, Array]:
     """The sorted entries of the last axis, differentiable, and their order, (..., n) each."""
     xp = namespace(x=x)
-    order = xp.argsort(stop_gradient(x), axis=-1)
+    order = xp.argsort(stop_gradient(x), axis=-1, stable=False)
     return xp.take_along_axis(x, order, axis=-1), order
 
 
@@ -65,10 +65,19 @@ def _run(values: Array, keys: Array, dispersion: float, layers: npt.NDArray[np.i
     if len(layers) == 0:
         return values
     xp = namespace(values=values)
+    partner = constant(layers.copy(), keys, integer=True)
 
-    def layer(carried: Array, joined: tuple[Array]) -> tuple[Array, tuple[()]]:
-        (partner,) = joined
-        weight = sigmoid(-2 / dispersion * xp.abs(keys - exchange(keys, partner)))
-        return carried + weight * (exchange(carried, partner) - carried), ()
+    def layer(carried: Array, joined: tuple[Array, Array]) -> tuple[Array, tuple[()]]:
+        meets, weight = joined
+        return carried + weight * (xp.take(carried, meets, axis=-1) - carried), ()
 
-    return fold(layer, values, (constant(layers.copy(), keys, integer=True),))[0]
+    weights = _swap_weights(xp, keys, partner, dispersion)
+    return fold(layer, values, (partner, weights))[0]
+
+
+def _swap_weights(xp: Namespace, keys: Array, partner: Array, dispersion: float) -> Array:
+    """sigmoid(-2 |x_a - x_b| / eps) for every wire of every layer, (layers, ..., n)."""
+    met = xp.take(keys, xp.reshape(partner, (-1,)), axis=-1)
+    met = xp.reshape(met, (*keys.shape[:-1], *partner.shape))
+    distance = xp.abs(keys[..., None, :] - met)
+    return sigmoid(xp.moveaxis(distance, -2, 0) * (-2 / dispersion))

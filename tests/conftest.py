@@ -1,0 +1,66 @@
+"""The array libraries that every test of the core runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_strict
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+
+@dataclass(frozen=True)
+class Library:
+    """How to make arrays of a library, call a function on them, and read the result."""
+
+    name: str
+    asarray: Callable[[Any], Any]
+    jit: bool = False
+
+    def call(self, function: Callable[..., Any], *arrays: Any) -> Any:
+        """`function` of the arrays (None and numbers pass), compiled where meant."""
+        given = [self.asarray(a) if isinstance(a, np.ndarray) else a for a in arrays]
+        if self.jit:
+            fixed = tuple(i for i, a in enumerate(arrays) if not isinstance(a, np.ndarray))
+            function = jax.jit(function, static_argnums=fixed)
+        return to_numpy(function(*given))
+
+
+def to_numpy(x: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return x.detach().numpy()
+    return np.asarray(x) if hasattr(x, "shape") else x
+
+
+LIBRARIES = [
+    Library("numpy", np.asarray),
+    Library("jax", jnp.asarray),
+    Library("jax-jit", jnp.asarray, jit=True),
+    Library("torch", torch.asarray),
+    Library("strict", array_api_strict.asarray),
+]
+
+
+@pytest.fixture(params=LIBRARIES, ids=lambda library: library.name)
+def library(request: pytest.FixtureRequest) -> Library:
+    """One array library after the other."""
+    return request.param
+
+
+@pytest.fixture
+def eager(library: Library) -> Library:
+    """The libraries whose values can be looked at."""
+    if library.jit:
+        pytest.skip("nothing is asserted on values under jit")
+    return library
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator with a fixed seed."""
+    return np.random.default_rng(20220125)
