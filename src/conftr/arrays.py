@@ -40,7 +40,9 @@ def is_concrete(array: Array) -> bool:
     if api.is_jax_array(array):
         import jax
 
-        return not isinstance(array, jax.core.Tracer)
+        # Within jit even operations on known arrays are traced, which a fresh constant shows.
+        known = not isinstance(array, jax.core.Tracer)
+        return known and not isinstance(jax.numpy.zeros(()), jax.core.Tracer)
     if api.is_torch_array(array):
         import torch
 
