@@ -1,0 +1,120 @@
+"""The house: imports point one way, the base is light, the public names are all there."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import conftr
+
+SOURCE = Path(conftr.__file__).parent
+# Reading order: a file may import only from files above it.
+HOUSE = [
+    "arrays",
+    "checks",
+    "sorting",
+    "quantile",
+    "scores",
+    "sets",
+    "losses",
+    "shaping",
+    "objectives",
+    "metrics",
+    "trials",
+]
+HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
+PUBLIC = {
+    "Avoid",
+    "Bel",
+    "CalibrationWarning",
+    "ConfTr",
+    "CoverTr",
+    "CrossEntropy",
+    "Kernel",
+    "Nearest",
+    "OrderStatistic",
+    "Separate",
+    "Shape",
+    "SmoothSort",
+    "accuracy",
+    "aps",
+    "calibrate",
+    "class_coverage",
+    "class_inefficiency",
+    "class_loss",
+    "coverage",
+    "coverage_confusion",
+    "coverage_law",
+    "coverage_loss",
+    "evaluate",
+    "exact_position",
+    "group_coverage",
+    "group_inefficiency",
+    "identity",
+    "inefficiency",
+    "miscoverage",
+    "paper_position",
+    "predict",
+    "raps",
+    "size_histogram",
+    "size_loss",
+    "size_stratified_coverage",
+    "smooth_aps",
+    "smooth_calibrate",
+    "smooth_predict",
+    "thr",
+    "thr_logits",
+    "thr_probs",
+}
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            if node.module == "conftr":
+                yield from (f"conftr.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("name", HOUSE)
+def test_imports_point_upwards(name):
+    above = {f"conftr.{other}" for other in HOUSE[: HOUSE.index(name)]} | {"conftr"}
+    inside = {m for m in imports_of(SOURCE / f"{name}.py") if m.split(".")[0] == "conftr"}
+    assert inside <= above
+
+
+@pytest.mark.parametrize("name", HOUSE)
+def test_only_arrays_knows_the_array_libraries(name):
+    outside = {m.split(".")[0] for m in imports_of(SOURCE / f"{name}.py")} - {"conftr"}
+    foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
+    assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
+
+
+def test_the_public_names_are_there_and_documented():
+    assert set(conftr.__all__) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(conftr, name).__doc__, name
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_importing_is_light():
+    found = run(
+        "import sys, conftr, numpy as np\n"
+        "E = conftr.aps(np.zeros((5, 3)))\n"
+        "conftr.calibrate(E, np.zeros(5, int), .5)\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    assert found.strip() == "[]"
+
+
+def test_importing_takes_less_than_half_a_second():
+    code = "import time; t = time.perf_counter(); import conftr; print(time.perf_counter() - t)"
+    assert min(float(run(code)) for _ in range(3)) < 0.5
