@@ -1,0 +1,252 @@
+"""The networks of app. F as values: a specification makes parameters and applies them.
+
+`fit` asks a model for two functions and nothing else (`Model`); whatever is a pytree will do for
+parameters and state, so models of Flax or plain JAX stand beside these (`Custom`). Inputs are
+whole batches (n, *inputs): batch-norm statistics are those of the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+Array: TypeAlias = Any
+Key: TypeAlias = Any
+Params: TypeAlias = Any
+State: TypeAlias = Any
+
+_DECAY = 0.9
+_EPSILON = 1e-5
+
+
+class Model(Protocol):
+    """What `fit` asks for. Equal models must compare equal, so that programs are compiled once."""
+
+    def init(self, key: Key, /) -> tuple[Params, State]:
+        """Fresh parameters, and the state that training changes without a gradient."""
+
+    def apply(self, params: Params, state: State, x: Array, train: bool, /) -> tuple[Array, State]:
+        """Logits (n, K) for inputs (n, ...), and the new state."""
+
+
+class Custom(NamedTuple):
+    """A model from two functions: init(key), apply(params, state, x, train). See `Model`."""
+
+    init: Callable[[Key], tuple[Params, State]]
+    apply: Callable[[Params, State, Array, bool], tuple[Array, State]]
+
+
+class Dense(eqx.Module):
+    """x W^T + b. W is (out, in), the layout whose gradient g^T x is the fast product on a CPU."""
+
+    weight: Array
+    bias: Array
+
+    def __call__(self, x: Array) -> Array:
+        """(n, in) -> (n, out)."""
+        return x @ self.weight.T + self.bias
+
+
+class Convolution(eqx.Module):
+    """3 x 3 convolution, stride 1, same size, channels last."""
+
+    weight: Array
+    bias: Array
+
+    def __call__(self, x: Array) -> Array:
+        """(n, h, w, in) -> (n, h, w, out)."""
+        layout = ("NHWC", "HWIO", "NHWC")
+        return (
+            jax.lax.conv_general_dilated(x, self.weight, (1, 1), "SAME", dimension_numbers=layout)
+            + self.bias
+        )
+
+
+class Running(NamedTuple):
+    """Running mean and variance of a batch norm, (features,) each."""
+
+    mean: Array
+    var: Array
+
+
+class BatchNorm(eqx.Module):
+    """scale (x - mean) / sqrt(var + 1e-5) + offset over all axes but the last.
+
+    In training the batch's own statistics, while the running ones move by 1 - 0.9 towards them;
+    afterwards the running ones.
+    """
+
+    scale: Array
+    offset: Array
+
+    def __call__(self, x: Array, running: Running, train: bool) -> tuple[Array, Running]:
+        """(..., features) -> (..., features), and the new running statistics."""
+        if train:
+            axes = tuple(range(x.ndim - 1))
+            mean = jnp.mean(x, axes)
+            now = Running(mean, jnp.mean(jnp.square(x - mean), axes))
+            running = Running(
+                _DECAY * running.mean + (1 - _DECAY) * now.mean,
+                _DECAY * running.var + (1 - _DECAY) * now.var,
+            )
+        else:
+            now = running
+        factor = self.scale * jax.lax.rsqrt(now.var + _EPSILON)
+        return (x - now.mean) * factor + self.offset, running
+
+
+class Block(eqx.Module):
+    """A hidden layer: a product, its batch norm, ReLU."""
+
+    product: Dense | Convolution
+    norm: BatchNorm
+
+    def __call__(self, x: Array, running: Running, train: bool) -> tuple[Array, Running]:
+        """The layer's output, and the new running statistics."""
+        x, running = self.norm(self.product(x), running, train)
+        return jax.nn.relu(x), running
+
+
+class Layers(NamedTuple):
+    """The parameters of a network: hidden blocks, then the layer of logits."""
+
+    hidden: tuple[Block, ...]
+    logits: Dense
+
+
+@dataclass(frozen=True)
+class MLP:
+    """Per hidden layer dense, batch norm, ReLU; then dense. No hidden layer: a linear model.
+
+    inputs: shape of one example, flattened.
+    classes: K.
+    hidden: widths of the hidden layers.
+    """
+
+    inputs: tuple[int, ...]
+    classes: int
+    hidden: tuple[int, ...] = (64, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no network."""
+        _check_sizes(self, inputs=self.inputs, classes=(self.classes,), hidden=self.hidden)
+
+    def init(self, key: Key, /) -> tuple[Layers, tuple[Running, ...]]:
+        """Fresh parameters and running statistics."""
+        sizes = (math.prod(self.inputs), *self.hidden, self.classes)
+        keys = jax.random.split(key, len(sizes) - 1)
+        dense = [_dense(k, n, m) for k, n, m in zip(keys, sizes[:-1], sizes[1:], strict=True)]
+        hidden = tuple(Block(d, _batch_norm(m)) for d, m in zip(dense, self.hidden, strict=False))
+        return Layers(hidden, dense[-1]), tuple(_running(m) for m in self.hidden)
+
+    def apply(
+        self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
+    ) -> tuple[Array, tuple[Running, ...]]:
+        """Logits (n, classes) for inputs (n, *inputs)."""
+        x = x.reshape(x.shape[0], -1)
+        moved = []
+        for block, running in zip(params.hidden, state, strict=True):
+            x, running = block(x, running, train)
+            moved.append(running)
+        return params.logits(x), tuple(moved)
+
+
+def linear(inputs: tuple[int, ...], classes: int) -> MLP:
+    """Flatten and one dense layer."""
+    return MLP(inputs, classes, hidden=())
+
+
+@dataclass(frozen=True)
+class ConvNet:
+    """Per stage 3 x 3 convolution, batch norm, ReLU, 2 x 2 max-pool; then flatten and dense.
+
+    inputs: (height, width) or (height, width, channels) of one image.
+    classes: K.
+    channels: output channels of the stages.
+    """
+
+    inputs: tuple[int, ...]
+    classes: int
+    channels: tuple[int, ...] = (32, 64)
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no network."""
+        _check_sizes(self, inputs=self.inputs, classes=(self.classes,), channels=self.channels)
+        if len(self.inputs) not in (2, 3):
+            raise ValueError(
+                f"inputs must be (height, width) or (height, width, channels); got {self.inputs}."
+            )
+        if min(self.inputs[:2]) >> len(self.channels) == 0:
+            raise ValueError(
+                f"inputs must be at least {2 ** len(self.channels)} pixels high and wide, because "
+                f"each of the {len(self.channels)} stages halves them; got {self.inputs}."
+            )
+
+    def init(self, key: Key, /) -> tuple[Layers, tuple[Running, ...]]:
+        """Fresh parameters and running statistics."""
+        depths = ((*self.inputs, 1)[2], *self.channels)
+        keys = jax.random.split(key, len(depths))
+        hidden = tuple(
+            Block(_convolution(k, n, m), _batch_norm(m))
+            for k, n, m in zip(keys[1:], depths[:-1], depths[1:], strict=True)
+        )
+        left = math.prod(size >> len(self.channels) for size in self.inputs[:2])
+        logits = _dense(keys[0], left * depths[-1], self.classes)
+        return Layers(hidden, logits), tuple(_running(m) for m in self.channels)
+
+    def apply(
+        self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
+    ) -> tuple[Array, tuple[Running, ...]]:
+        """Logits (n, classes) for inputs (n, *inputs)."""
+        x = x.reshape(*x.shape[:3], -1)
+        moved = []
+        for block, running in zip(params.hidden, state, strict=True):
+            x, running = block(x, running, train)
+            x = _halve(x)
+            moved.append(running)
+        return params.logits(x.reshape(x.shape[0], -1)), tuple(moved)
+
+
+def _halve(x: Array) -> Array:
+    """2 x 2 max-pool, (n, h, w, c) -> (n, h // 2, w // 2, c); an odd edge is left out."""
+    n, h, w, c = x.shape
+    # As a maximum over a reshape: the gradient of a window reduction is slow on a CPU.
+    pairs = x[:, : h // 2 * 2, : w // 2 * 2].reshape(n, h // 2, 2, w // 2, 2, c)
+    return jnp.max(pairs, axis=(2, 4))
+
+
+def _truncated_normal(key: Key, shape: tuple[int, ...], fan_in: int) -> Array:
+    """A normal of standard deviation 1 / sqrt(fan_in), cut off at two of them."""
+    return jax.random.truncated_normal(key, -2.0, 2.0, shape) / math.sqrt(fan_in)
+
+
+def _dense(key: Key, inputs: int, outputs: int) -> Dense:
+    return Dense(_truncated_normal(key, (outputs, inputs), inputs), jnp.zeros(outputs))
+
+
+def _convolution(key: Key, inputs: int, outputs: int) -> Convolution:
+    weight = _truncated_normal(key, (3, 3, inputs, outputs), 9 * inputs)
+    return Convolution(weight, jnp.zeros(outputs))
+
+
+def _batch_norm(features: int) -> BatchNorm:
+    return BatchNorm(jnp.ones(features), jnp.zeros(features))
+
+
+def _running(features: int) -> Running:
+    return Running(jnp.zeros(features), jnp.ones(features))
+
+
+def _check_sizes(model: Any, **sizes: tuple[int, ...]) -> None:
+    for name, values in sizes.items():
+        if not isinstance(values, tuple) or not all(isinstance(v, int) and v > 0 for v in values):
+            raise ValueError(
+                f"{name} of {type(model).__name__} must be positive integers, several in a tuple; "
+                f"got {getattr(model, name)!r}."
+            )
