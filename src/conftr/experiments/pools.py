@@ -1,0 +1,50 @@
+"""Which examples train, and which are kept to calibrate and test on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from conftr.data import Dataset, Examples
+from conftr.data.dataset import permutation
+
+
+class Division(NamedTuple):
+    """Examples to train on, and a pool to evaluate on, of which each split calibrates `n_cal`."""
+
+    train: Examples
+    pool: Examples
+    n_cal: int
+
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits of the SHA-256 of everything here."""
+        sha = hashlib.sha256(str(self.n_cal).encode())
+        for array in (*self.train, *self.pool):
+            sha.update(f"{array.dtype} {array.shape}".encode())
+            sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return sha.hexdigest()[:16]
+
+
+def calibration_and_test(dataset: Dataset) -> Division:
+    """The paper's protocol: the training split trains, calibration and test examples are pooled."""
+    train = Examples(dataset.x_train, dataset.y_train)
+    x = np.concatenate([dataset.x_cal, dataset.x_test])
+    y = np.concatenate([dataset.y_cal, dataset.y_test])
+    return Division(train, Examples(x, y), len(dataset.y_cal))
+
+
+def held_out(dataset: Dataset, *, share: float, at_most: int, seed: int) -> Division:
+    """For choosing settings: a part of the training split is the pool, and the rest trains.
+
+    Calibration and test examples are not looked at. Half of the pool calibrates.
+    """
+    n = len(dataset.y_train)
+    size = min(round(share * n), at_most)
+    order = permutation(n, seed)
+    return Division(_rows(dataset, order[size:]), _rows(dataset, order[:size]), size // 2)
+
+
+def _rows(dataset: Dataset, rows: Any) -> Examples:
+    return Examples(dataset.x_train[rows], dataset.y_train[rows])
