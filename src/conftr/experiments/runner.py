@@ -1,0 +1,298 @@
+"""Running a specification: train its trials, measure them, keep the record.
+
+Training keeps its state in a folder of runs, so that a killed run goes on where it was; there too
+lie the logits of every trained trial, so that more trials, other alphas or other scores do not
+train again what was trained. That folder can be removed at any time. Records go to the store.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import filelock
+import numpy as np
+import numpy.typing as npt
+
+import conftr
+from conftr import data
+from conftr.checkpoints import CheckpointWarning
+from conftr.experiments import measures
+from conftr.experiments.parts import build
+from conftr.experiments.pools import Division
+from conftr.experiments.specification import Evaluation, Specification, Training, digest
+from conftr.experiments.store import Record, Store
+from conftr.experiments.watch import SILENT, Watch
+from conftr.models import Model
+from conftr.training import (
+    Checkpoints,
+    Fitted,
+    Progress,
+    TrainingSet,
+    TrainingWarning,
+    fit,
+    predict_logits,
+    resample,
+    trial_keys,
+)
+
+_SPOKEN = (conftr.CalibrationWarning, CheckpointWarning, TrainingWarning)
+
+
+class RunError(RuntimeError):
+    """A run that cannot go on; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where a run finds its data, keeps its state and leaves its record."""
+
+    store: Store
+    runs: Path
+    load: Callable[[str], data.Dataset] = data.load
+    watch: Watch = SILENT
+
+
+class Trained(NamedTuple):
+    """A trained trial: logits (n, K) of the pool, mean loss of each epoch, step it failed at."""
+
+    logits: npt.NDArray[np.float32]
+    loss: npt.NDArray[np.float32]
+    failed_step: int
+
+
+class Materials(NamedTuple):
+    """What trials of one training share."""
+
+    division: Division
+    data: TrainingSet
+    model: Model
+    groups: Any
+
+
+def run(specification: Specification, workshop: Workshop) -> Record:
+    """The record of a specification: from the store, or trained and measured now."""
+    found = workshop.store.get(specification)
+    if found is not None:
+        return found
+    with _warnings_told(workshop.watch.note):
+        materials = prepare(specification.training, workshop.load)
+        begun = time.monotonic()
+        trials = train(specification, materials, workshop)
+        trained = time.monotonic()
+        results = measure(specification.evaluation, trials, materials)
+    seconds = {"training": trained - begun, "evaluation": time.monotonic() - trained}
+    record = _record(specification, materials, trials) | {
+        "results": results,
+        "made": _made(seconds),
+    }
+    workshop.store.put(record)
+    return record
+
+
+def prepare(training: Training, load: Callable[[str], data.Dataset]) -> Materials:
+    """The data of a training, divided, and its model."""
+    dataset = load(training.dataset)
+    division = build(training.pool)(dataset)
+    shift, scale = dataset.normalisation.shift, dataset.normalisation.scale
+    model = build(training.model, inputs=division.train.x.shape[1:], classes=len(dataset.classes))
+    return Materials(
+        division,
+        TrainingSet(division.train.x, division.train.y, shift, scale),
+        model,
+        dataset.groups,
+    )
+
+
+def train(specification: Specification, materials: Materials, workshop: Workshop) -> list[Trained]:
+    """Every trial of a specification, trained now unless its logits are there."""
+    training = specification.training
+    folder = workshop.runs / f"{digest(training)}-{materials.division.fingerprint()}"
+    paths = [folder / f"trial-{i:03d}.npz" for i in range(specification.trials)]
+    with _alone(folder):
+        known = [_load(path) for path in paths]
+        missing = [i for i, trial in enumerate(known) if trial is None]
+        if missing:
+            report = _reporter(specification.method, training, workshop.watch)
+            fitted = _fit(training, missing, materials, folder, report)
+            for i, trial in zip(missing, _trained(fitted, materials), strict=True):
+                _save(paths[i], trial)
+                known[i] = trial
+    return [trial for trial in known if trial is not None]
+
+
+def measure(
+    evaluation: Evaluation, trials: Sequence[Trained], materials: Materials
+) -> list[dict[str, Any]]:
+    """What the trials that did not fail give, for every score and alpha."""
+    logits = [trial.logits for trial in trials if trial.failed_step < 0]
+    if not logits:
+        return []
+    found = []
+    for name, score in evaluation.scores:
+        rows = [_evaluated(evaluation, build(score), one, materials) for one in logits]
+        for i, alpha in enumerate(evaluation.alphas):
+            at = [row[i :: len(evaluation.alphas)] for row in rows]
+            found.append({"score": name, "alpha": alpha} | measures.summarise(at))
+    return found
+
+
+def _evaluated(
+    evaluation: Evaluation,
+    score: Callable[..., Any],
+    logits: npt.NDArray[np.float32],
+    materials: Materials,
+) -> list[Record]:
+    return conftr.evaluate(
+        logits,
+        materials.division.pool.y,
+        score=score,
+        alpha=np.array(evaluation.alphas),
+        n_cal=materials.division.n_cal,
+        splits=evaluation.splits,
+        seed=evaluation.seed,
+        groups=materials.groups,
+    )
+
+
+def _fit(
+    training: Training,
+    numbers: Sequence[int],
+    materials: Materials,
+    folder: Path,
+    report: Callable[[Progress], None],
+) -> Fitted:
+    """Train the trials of these numbers at once, going on from their checkpoint."""
+    keys = trial_keys(training.seed, max(numbers) + 1)[np.array(numbers)]
+    rows = resample(keys, len(materials.data.y)) if training.resampled else None
+    return fit(
+        keys,
+        materials.model,
+        materials.data,
+        build(training.objective),
+        build(training.plan),
+        rows=rows,
+        progress=report,
+        checkpoints=Checkpoints(folder / f"state-{_ranges(numbers)}"),
+    )
+
+
+def _trained(fitted: Fitted, materials: Materials) -> list[Trained]:
+    shift, scale = materials.data.shift, materials.data.scale
+    logits = predict_logits(
+        materials.model, fitted, materials.division.pool.x, shift=shift, scale=scale
+    )
+    return [
+        Trained(logits[i], fitted.loss[:, i], int(step))
+        for i, step in enumerate(fitted.failed_step)
+    ]
+
+
+def _reporter(method: str, training: Training, watch: Watch) -> Callable[[Progress], None]:
+    task = f"{training.dataset} {method}"
+    return lambda progress: watch.step(task, progress.epoch, progress.epochs)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """0,1,2,5 as "0-2,5"."""
+    runs = [list(run) for _, run in groupby(numbers, key=lambda i: i - numbers.index(i))]
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def _load(path: Path) -> Trained | None:
+    """A trained trial, or None where it is missing or its file is damaged."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            return Trained(saved["logits"], saved["loss"], int(saved["failed_step"]))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _save(path: Path, trial: Trained) -> None:
+    """Whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("wb") as file:
+        np.savez(file, **trial._asdict())
+    beside.replace(path)
+
+
+def _record(
+    specification: Specification, materials: Materials, trials: Sequence[Trained]
+) -> Record:
+    """What a record says besides its results."""
+    division = materials.division
+    return {
+        "name": specification.name,
+        "specification": specification.to_json(),
+        "data": {
+            "fingerprint": division.fingerprint(),
+            "train": len(division.train.y),
+            "pool": len(division.pool.y),
+            "n_cal": division.n_cal,
+        },
+        "failed": sum(trial.failed_step >= 0 for trial in trials),
+        "trials": [
+            {"failed_step": trial.failed_step, "loss": _finite(trial.loss[-1])} for trial in trials
+        ],
+    }
+
+
+def _finite(value: Any) -> float | None:
+    return round(float(value), 6) if np.isfinite(value) else None
+
+
+def _made(seconds: dict[str, float]) -> dict[str, Any]:
+    """When, how fast and with what: all that may differ between equal runs."""
+    packages = {name: version(name) for name in ("conftr", "jax", "numpy")}
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": {name: round(value, 1) for name, value in seconds.items()},
+        "versions": packages | {"python": platform.python_version()},
+    }
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse to train what another process is training."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with filelock.FileLock(folder / ".lock", timeout=0):
+            yield
+    except filelock.Timeout:
+        raise RunError(
+            f"Another process is running this already (in {folder}): wait for it, then run the "
+            f"command again to see its results."
+        ) from None
+
+
+@contextmanager
+def _warnings_told(note: Callable[[str], None]) -> Iterator[None]:
+    """Tell our own warnings to the watch, each once; others go their usual way."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        for category in _SPOKEN:
+            warnings.simplefilter("always", category)
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+            if not issubclass(category, _SPOKEN):
+                usual(message, category, *rest, **named)
+            elif str(message) not in told:
+                told.add(str(message))
+                note(str(message))
+
+        warnings.showwarning = show
+        yield

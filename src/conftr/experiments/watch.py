@@ -1,0 +1,113 @@
+"""What a long run tells while it goes on: to a terminal, to a log, or to nobody."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol
+
+
+class Watch(Protocol):
+    """What a run reports to."""
+
+    def step(self, task: str, done: int, total: int) -> None:
+        """So much of a task is done, in epochs."""
+
+    def note(self, message: str) -> None:
+        """Something the user should know."""
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Nobody watches."""
+
+    def step(self, task: str, done: int, total: int) -> None:
+        """Say nothing."""
+
+    def note(self, message: str) -> None:
+        """Say nothing."""
+
+
+SILENT = Silent()
+
+
+@dataclass
+class Lines:
+    """For logs: a line at most every `seconds`, and one when a task is done."""
+
+    print: Any
+    seconds: float = 30.0
+    started: dict[str, tuple[float, int]] = field(default_factory=dict)
+    last: float = 0.0
+
+    def step(self, task: str, done: int, total: int) -> None:
+        """Say how far a task is and how long it will take."""
+        now = time.monotonic()
+        begun, first = self.started.setdefault(task, (now, done))
+        if done < total and now - self.last < self.seconds:
+            return
+        self.last = now
+        pace = (now - begun) / (done - first) if done > first else None
+        left = f", {duration(pace * (total - done))} left" if pace and done < total else ""
+        self.print(f"{task}: epoch {done} of {total}{left}")
+
+    def note(self, message: str) -> None:
+        """Say it."""
+        self.print(message)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words, to two parts."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Bars:
+    """For a terminal: a bar for each task, with the time that is left."""
+
+    def __init__(self, console: Any) -> None:
+        """Draw on a rich console."""
+        from rich import progress
+
+        self.console = console
+        self.tasks: dict[str, Any] = {}
+        self.bars = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TextColumn("epoch"),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("left"),
+            progress.TimeRemainingColumn(),
+            console=console,
+        )
+
+    def __enter__(self) -> Bars:
+        """Begin to draw."""
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Leave the bars as they are."""
+        self.bars.stop()
+
+    def step(self, task: str, done: int, total: int) -> None:
+        """Move a task's bar."""
+        if task in self.tasks:
+            self.bars.update(self.tasks[task], completed=done)
+        else:
+            # Epochs done in an earlier session must not count as fast ones of this.
+            self.tasks[task] = self.bars.add_task(task, total=total, completed=done)
+
+    def note(self, message: str) -> None:
+        """Print above the bars."""
+        self.console.print(message, style="yellow", markup=False, highlight=False)
