@@ -142,6 +142,30 @@ def table(
         _print_table(file, form)
 
 
+@app.command()
+def search(
+    dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
+    method: Annotated[str, typer.Argument(help="A method of `conftr compare`.")],
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Make what is found the default of `conftr compare`.")
+    ] = False,
+    results: Results = Path("results"),
+    runs: Runs = Path("runs"),
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find a method's settings by the paper's grid, on held-out training data alone."""
+    with _in_words(), _watch(quiet) as watch:
+        from conftr.experiments import search as grid
+        from conftr.experiments import settings
+
+        asked = grid.default(dataset, method)
+        found = grid.search(asked, _workshop(results, runs, data_dir, watch))
+        if adopt:
+            settings.adopt(dataset, method, found["chosen"])
+    typer.echo(json.dumps(found["chosen"]))
+
+
 @data_app.command("list")
 def data_list(data_dir: DataDir = None) -> None:
     """Every dataset by name, and where it lies or how it can be got."""

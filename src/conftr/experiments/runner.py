@@ -86,16 +86,16 @@ def run(specification: Specification, workshop: Workshop) -> Record:
     found = workshop.store.get(specification)
     if found is not None:
         return found
-    with _warnings_told(workshop.watch.note):
+    with warnings_told(workshop.watch.note):
         materials = prepare(specification.training, workshop.load)
         begun = time.monotonic()
         trials = train(specification, materials, workshop)
-        trained = time.monotonic()
+        between = time.monotonic()
         results = measure(specification.evaluation, trials, materials)
-    seconds = {"training": trained - begun, "evaluation": time.monotonic() - trained}
+    seconds = {"training": between - begun, "evaluation": time.monotonic() - between}
     record = _record(specification, materials, trials) | {
         "results": results,
-        "made": _made(seconds),
+        "made": made(seconds),
     }
     workshop.store.put(record)
     return record
@@ -120,13 +120,13 @@ def train(specification: Specification, materials: Materials, workshop: Workshop
     training = specification.training
     folder = workshop.runs / f"{digest(training)}-{materials.division.fingerprint()}"
     paths = [folder / f"trial-{i:03d}.npz" for i in range(specification.trials)]
-    with _alone(folder):
+    with alone(folder):
         known = [_load(path) for path in paths]
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
             report = _reporter(specification.method, training, workshop.watch)
             fitted = _fit(training, missing, materials, folder, report)
-            for i, trial in zip(missing, _trained(fitted, materials), strict=True):
+            for i, trial in zip(missing, trained(fitted, materials), strict=True):
                 _save(paths[i], trial)
                 known[i] = trial
     return [trial for trial in known if trial is not None]
@@ -188,7 +188,8 @@ def _fit(
     )
 
 
-def _trained(fitted: Fitted, materials: Materials) -> list[Trained]:
+def trained(fitted: Fitted, materials: Materials) -> list[Trained]:
+    """The trials of a fit with their logits of the pool."""
     shift, scale = materials.data.shift, materials.data.scale
     logits = predict_logits(
         materials.model, fitted, materials.division.pool.x, shift=shift, scale=scale
@@ -254,7 +255,7 @@ def _finite(value: Any) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _made(seconds: dict[str, float]) -> dict[str, Any]:
+def made(seconds: dict[str, float]) -> dict[str, Any]:
     """When, how fast and with what: all that may differ between equal runs."""
     packages = {name: version(name) for name in ("conftr", "jax", "numpy")}
     return {
@@ -265,7 +266,7 @@ def _made(seconds: dict[str, float]) -> dict[str, Any]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Refuse to train what another process is training."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -279,7 +280,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _warnings_told(note: Callable[[str], None]) -> Iterator[None]:
+def warnings_told(note: Callable[[str], None]) -> Iterator[None]:
     """Tell our own warnings to the watch, each once; others go their usual way."""
     told: set[str] = set()
     with warnings.catch_warnings():

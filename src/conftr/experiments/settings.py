@@ -227,9 +227,9 @@ def choose(dataset: str, method: str) -> Choice:
     return Choice(_stand_in(dataset, method), "stand-in, not searched")
 
 
-def training(dataset: str, method: str, wish: Wish = DEFAULTS) -> Training:
-    """What a method trains on a dataset, with the default settings but for what is wished."""
-    found, row = setup(dataset), choose(dataset, method).row
+def training(dataset: str, method: str, wish: Wish = DEFAULTS, row: Row | None = None) -> Training:
+    """What a method trains on a dataset, with its own row or another, but for what is wished."""
+    found, row = setup(dataset), row or choose(dataset, method).row
     alpha = wish.alpha or found.alphas[0]
     return Training(
         dataset,
@@ -260,11 +260,10 @@ def chosen() -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def adopt(dataset: str, method: str, row: Row) -> None:
-    """Make a row the default of a method on a dataset."""
-    plain = {name: value for name, value in dataclasses.asdict(row).items() if value is not None}
+def adopt(dataset: str, method: str, row: Mapping[str, Any]) -> None:
+    """Make these values the default of a method on a dataset."""
     known = chosen()
-    known.setdefault(dataset, {})[method] = plain
+    known.setdefault(dataset, {})[method] = dict(row)
     write(CHOSEN, {name: dict(sorted(known[name].items())) for name in sorted(known)})
 
 

@@ -39,14 +39,18 @@ class Lines:
     print: Any
     seconds: float = 30.0
     started: dict[str, tuple[float, int]] = field(default_factory=dict)
+    finished: set[str] = field(default_factory=set)
     last: float = 0.0
 
     def step(self, task: str, done: int, total: int) -> None:
         """Say how far a task is and how long it will take."""
         now = time.monotonic()
         begun, first = self.started.setdefault(task, (now, done))
-        if done < total and now - self.last < self.seconds:
+        told = task in self.finished or (done < total and now - self.last < self.seconds)
+        if told:
             return
+        if done == total:
+            self.finished.add(task)
         self.last = now
         pace = (now - begun) / (done - first) if done > first else None
         left = f", {duration(pace * (total - done))} left" if pace and done < total else ""
