@@ -83,6 +83,15 @@ def transformation(optimiser: Optimiser) -> optax.GradientTransformation:
     )
 
 
+def numbers(optimiser: Optimiser) -> dict[str, Any]:
+    """The settings of SGD that may change without compiling anew; optax keeps its own."""
+    if not isinstance(optimiser, SGD):
+        return {}
+    return {
+        name: getattr(optimiser, name) for name in ("learning_rate", "momentum", "weight_decay")
+    }
+
+
 def factors(optimiser: Optimiser, steps: npt.NDArray[np.int64], total: int) -> Any:
     """The factor of the learning rate at each step; a transformation of optax keeps its own."""
     schedule = optimiser.schedule if isinstance(optimiser, SGD) else constant

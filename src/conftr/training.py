@@ -1,0 +1,307 @@
+"""fit: one pure function from keys and data to trained models, many trials at once (app. F).
+
+On a CPU each core trains a trial of its own, so a trial is the same to the last bit whatever runs
+beside it; on an accelerator all trials are one batched program.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from conftr import checkpoints as store
+from conftr.checkpoints import Checkpoints
+from conftr.epochs import (
+    Carry,
+    Objective,
+    TrainingSet,
+    normalised,
+    stack,
+    train,
+    train_together,
+)
+from conftr.machine import cores, use_compilation_cache
+from conftr.models import Array, Key, Model, Params, State
+from conftr.optimisers import SGD, StepDecay, constant, cosine
+from conftr.runs import (
+    Losses,
+    Plan,
+    Reached,
+    Run,
+    Trial,
+    begin,
+    description,
+    pack,
+    prepare,
+    resample,
+    trial_keys,
+    typed,
+    unpack,
+)
+
+__all__ = [
+    "SGD",
+    "Checkpoints",
+    "Fitted",
+    "Plan",
+    "Progress",
+    "StepDecay",
+    "TrainingSet",
+    "TrainingWarning",
+    "constant",
+    "cosine",
+    "fit",
+    "predict_logits",
+    "resample",
+    "trial_keys",
+    "use_compilation_cache",
+]
+
+_Trained: TypeAlias = tuple[Carry, Array]  # a trial after an epoch, and the epoch's loss
+
+
+class TrainingWarning(UserWarning):
+    """A trial had to stop."""
+
+
+class Progress(NamedTuple):
+    """Where a run stands: `epoch` of `epochs` done, mean loss of each trial, seconds so far."""
+
+    epoch: int
+    epochs: int
+    loss: Losses
+    elapsed: float
+
+
+class Fitted(NamedTuple):
+    """Trained parameters and state. Each leaf, and the rest, has a trial axis if the key had one.
+
+    loss: (epochs, trials) mean objective of each epoch, without weight decay; nan after a failure.
+    failed_step: the first step whose loss or gradient was not finite, or -1. The parameters are
+        those before that step.
+    """
+
+    params: Params
+    state: State
+    loss: Losses
+    failed_step: npt.NDArray[np.int32]
+
+    @property
+    def failures(self) -> int:
+        """How many trials had to stop."""
+        return int(np.sum(self.failed_step >= 0))
+
+    def trial(self, i: int) -> Fitted:
+        """Trial `i` alone, without the trial axis."""
+        params, state = jax.tree.map(lambda leaf: leaf[i], (self.params, self.state))
+        return Fitted(params, state, self.loss[:, i], self.failed_step[i])
+
+
+def fit(
+    key: Key,
+    model: Model,
+    data: TrainingSet,
+    objective: Objective,
+    plan: Plan,
+    *,
+    rows: Any = None,
+    vary: Mapping[str, Any] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoints: Checkpoints | None = None,
+    batched: bool | None = None,
+) -> Fitted:
+    """Train a model, or one for each of several keys.
+
+    key: one key, or keys (trials,) as `trial_keys` makes them.
+    objective: (logits (n, K), labels (n,)) -> a scalar, as those of `conftr`.
+    rows: what each trial trains on, indices (trials, m) or (m,), as `resample` makes them.
+    vary: fields of the objective or of `SGD` that differ between trials: name -> (trials, ...).
+    progress: called after every epoch.
+    checkpoints: where to keep the run. A killed run goes on where it was and ends in the same
+        bits; a finished one is not trained again; one of another specification is refused.
+    batched: one program for all trials (True, and the default on accelerators) or one for each.
+
+    Equal calls on one machine give equal bits. A trial whose loss or gradient is not finite stops
+    there with a `TrainingWarning`; the others go on.
+    """
+    started = time.monotonic()
+    run = prepare(model, objective, plan, data, key=key, rows=rows, vary=vary or {})
+    keeper = _Keeper(checkpoints, run) if checkpoints else None
+    reached = (keeper and keeper.load()) or begin(run)
+    for now in _epochs(run, reached, batched):
+        reached = now
+        _warn_of_failures(run, reached)
+        if progress:
+            elapsed = time.monotonic() - started
+            progress(Progress(len(reached.losses), plan.epochs, reached.losses[-1], elapsed))
+        if keeper:
+            keeper.save(reached)
+    return _fitted(reached, alone=typed(key).ndim == 0)
+
+
+def predict_logits(
+    model: Model, fitted: Fitted, x: Any, *, shift: Any = 0.0, scale: Any = 1.0, block: int = 2048
+) -> npt.NDArray[np.float32]:
+    """Logits (n, K) of all rows of x (n, ...), or (trials, n, K), computed in blocks of rows.
+
+    shift, scale: as in the `TrainingSet` that the model was trained on.
+    """
+    one = partial(_logits, model, x=x, normalise=(shift, scale), block=block)
+    if np.ndim(fitted.failed_step) == 0:
+        return one(fitted)
+    first, *others = (fitted.trial(i) for i in range(len(fitted.failed_step)))
+    compiled_by_first = one(first)
+    with ThreadPoolExecutor(cores()) as pool:
+        return np.stack([compiled_by_first, *pool.map(one, others)])
+
+
+def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reached]:
+    """Train on from where the run stands; where it stands after each epoch."""
+    if reached.finished(run.plan):
+        return
+    if batched is None:
+        batched = jax.default_backend() != "cpu"
+    for trained in (_as_one if batched else _side_by_side)(run, reached):
+        carries, losses = zip(*trained, strict=True)
+        reached = Reached(list(carries), [*reached.losses, np.asarray(losses, np.float32)])
+        yield reached
+        if reached.finished(run.plan):
+            return
+
+
+def _as_one(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
+    """All trials in one batched program; an epoch each time."""
+    data, carries = run.on_device(), reached.carries
+    settings = [trial.settings for trial in run.trials]
+    for epoch in range(len(reached.losses), run.plan.epochs):
+        batches = [run.batches(trial, epoch) for trial in run.trials]
+        carries, losses = train_together(run.program, data, settings, carries, batches)
+        yield list(zip(carries, losses, strict=True))
+
+
+def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
+    """Each trial in a program of its own, as many at once as there are cores; an epoch each time.
+
+    The next epoch of every trial is queued before this one is waited for, so that no core idles
+    at the end of an epoch, nor while the caller reports or writes a checkpoint.
+    """
+    advance = _compiled(run, reached.carries[0])
+    first, end = len(reached.losses), run.plan.epochs
+    pool = ThreadPoolExecutor(min(len(run.trials), cores()))
+
+    def queue(epoch: int, before: list[Future[_Trained]]) -> list[Future[_Trained]]:
+        pairs = zip(run.trials, before, strict=True)
+        return [pool.submit(advance, trial, epoch, pending) for trial, pending in pairs]
+
+    try:
+        now = queue(first, [_known(carry) for carry in reached.carries])
+        for epoch in range(first + 1, end + 1):
+            after = queue(epoch, now) if epoch < end else []
+            yield [pending.result() for pending in now]
+            now = after
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _compiled(run: Run, carry: Carry) -> Callable[[Trial, int, Future[_Trained]], _Trained]:
+    """One epoch of one trial, once the epoch before is done.
+
+    The program is traced and compiled here, once, and not in the threads that run it.
+    """
+    data, trial = run.on_device(), run.trials[0]
+    example = (trial.settings, carry, run.batches(trial, 0))
+    program = train.lower(run.program, data, *example).compile()
+
+    def advance(trial: Trial, epoch: int, before: Future[_Trained]) -> _Trained:
+        carry, _ = before.result()
+        trained: _Trained = program(data, trial.settings, carry, run.batches(trial, epoch))
+        trained[1].block_until_ready()
+        return trained
+
+    return advance
+
+
+def _known(carry: Carry) -> Future[_Trained]:
+    pending: Future[_Trained] = Future()
+    pending.set_result((carry, None))
+    return pending
+
+
+def _fitted(reached: Reached, alone: bool) -> Fitted:
+    carry = stack(reached.carries)
+    fitted = Fitted(carry.params, carry.state, np.stack(reached.losses), reached.failed)
+    return fitted.trial(0) if alone else fitted
+
+
+def _warn_of_failures(run: Run, reached: Reached) -> None:
+    """Say which trials stopped in the last epoch, at what and where."""
+    epoch = len(reached.losses) - 1
+    for i, carry in enumerate(reached.carries):
+        step = int(carry.failed_step)
+        if step >= epoch * run.steps:
+            what = "loss" if carry.failed_loss else "gradient"
+            warnings.warn(
+                f"trial {i} of {len(run.trials)} stopped at step {step} (epoch {epoch + 1}): the "
+                f"{what} of {run.objective!r} is not finite. Its parameters stay as they "
+                f"were before that step. A smaller learning rate or a higher temperature may help.",
+                TrainingWarning,
+                stacklevel=3,
+            )
+
+
+class _Keeper:
+    """Writes a run's checkpoints when they are due, and takes up the last one."""
+
+    def __init__(self, settings: Checkpoints, run: Run) -> None:
+        self.settings, self.run = settings, run
+        self.description = description(run)
+        self.written, self.epoch = time.monotonic(), 0
+
+    def load(self) -> Reached | None:
+        saved = store.load(self.settings.folder)
+        if saved is None:
+            return None
+        store.refuse_other_run(self.settings.folder, saved.record["run"], self.description)
+        reached = unpack(self.run, saved.arrays)
+        self.epoch = len(reached.losses)
+        return reached
+
+    def save(self, reached: Reached) -> None:
+        epoch = len(reached.losses)
+        due = self.settings.due(time.monotonic() - self.written, epoch - self.epoch)
+        if due or reached.finished(self.run.plan):
+            record = {"epoch": epoch, "run": self.description}
+            store.save(self.settings.folder, epoch, store.Checkpoint(pack(reached), record))
+            self.written, self.epoch = time.monotonic(), epoch
+
+
+def _logits(
+    model: Model, fitted: Fitted, x: Any, normalise: tuple[Any, Any], block: int
+) -> npt.NDArray[np.float32]:
+    """Logits of one trial; the last block is filled up with zeros, to be of the same shape."""
+    size = min(block, max(1, len(x)))
+    shift, scale = (jnp.asarray(value, jnp.float32) for value in normalise)
+    found = []
+    for start in range(0, max(1, len(x)), size):
+        rows = np.asarray(x[start : start + size])
+        missing = [(0, size - len(rows))] + [(0, 0)] * (rows.ndim - 1)
+        rows = np.pad(rows, missing)
+        found.append(np.asarray(_apply(model, fitted.params, fitted.state, rows, shift, scale)))
+    return np.concatenate(found)[: len(x)]
+
+
+@partial(jax.jit, static_argnums=0)
+def _apply(
+    model: Model, params: Params, state: State, x: Array, shift: Array, scale: Array
+) -> Array:
+    logits, _ = model.apply(params, state, normalised(x, shift, scale), False)
+    return logits
