@@ -22,5 +22,10 @@ setup: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@
 
+bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python benchmarks/posthoc.py
+	$(BIN)/python benchmarks/objectives.py
+
 clean:
 	rm -rf .venv

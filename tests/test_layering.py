@@ -16,6 +16,7 @@ HOUSE = [
     "checks",
     "sorting",
     "quantile",
+    "masses",
     "scores",
     "sets",
     "losses",

@@ -16,7 +16,7 @@ import array_api_compat as api
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
 
-_BLOCK = 1 << 17  # elements in a block of rows: a few temporaries of this size fit in cache
+_BLOCK = 1 << 15  # elements in a block of rows: a few temporaries of this size stay in cache
 
 
 def namespace(**arrays: Array) -> Namespace:
@@ -121,7 +121,26 @@ def smallest(x: Array, count: int) -> Array:
         return -jax.lax.top_k(-x, count)[0]
     if api.is_torch_namespace(xp):
         return x.topk(count, largest=False, sorted=True).values
-    return xp.sort(x)[:count]
+    return xp.sort(x, stable=False)[:count]
+
+
+def hard_sort(x: Array) -> tuple[Array, Array]:
+    """The sorted entries of the last axis, differentiable, and their order, (..., n) each."""
+    xp = api.array_namespace(x)
+    order = xp.argsort(stop_gradient(x), axis=-1, stable=False)
+    if api.is_numpy_namespace(xp):
+        return xp.sort(x, axis=-1, stable=False), order
+    return xp.take_along_axis(x, order, axis=-1), order
+
+
+def unsort(values: Array, order: Array) -> Array:
+    """Undo a sort: values (..., n) that stand at the places `order` gave, in their first order."""
+    xp = api.array_namespace(values)
+    if api.is_numpy_namespace(xp):
+        out = xp.empty_like(values)
+        xp.put_along_axis(out, order, values, axis=-1)
+        return out
+    return xp.take_along_axis(values, xp.argsort(order, axis=-1, stable=False), axis=-1)
 
 
 def fold(

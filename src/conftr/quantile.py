@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from conftr import checks
-from conftr.arrays import Array, namespace, smallest, stop_gradient
-from conftr.sorting import hard_sort, mix
+from conftr.arrays import Array, hard_sort, namespace, smallest, stop_gradient
+from conftr.sorting import mix
 
 Quantile: TypeAlias = Callable[[Array, float], Array]
 Position: TypeAlias = Callable[[int, float], tuple[int, int]]

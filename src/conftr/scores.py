@@ -12,7 +12,7 @@ class then always scores highest.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from conftr import checks
 from conftr.arrays import (
@@ -20,13 +20,15 @@ from conftr.arrays import (
     Namespace,
     by_rows,
     constant,
-    fold,
+    hard_sort,
     is_concrete,
     log_softmax,
     namespace,
     stop_gradient,
+    unsort,
 )
-from conftr.sorting import hard_sort, mix, unmix
+from conftr.masses import ranked_masses
+from conftr.sorting import mix, unmix
 
 _SURE = -1e-3  # log-probabilities above are computed from the rest
 _UNDERFLOW = 1e-35  # masses below are compared by their log
@@ -94,7 +96,7 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
     keys, order = hard_sort(xp.exp(log_softmax(logits)))
     mass = mix(keys, keys, dispersion)
     soft = unmix(xp.cumulative_sum(mass, axis=-1) - draws * mass, keys, dispersion)
-    return xp.take_along_axis(soft, xp.argsort(order, axis=-1, stable=False), axis=-1)
+    return unsort(soft, order)
 
 
 def _thr_rows(logits: Array) -> Array:
@@ -104,9 +106,9 @@ def _thr_rows(logits: Array) -> Array:
     """
     xp, plain = namespace(logits=logits), log_softmax(logits)
     fixed = stop_gradient(plain)
-    sure = xp.max(fixed, axis=-1, keepdims=True) > _SURE
-    if is_concrete(sure) and not bool(xp.any(sure)):
+    if plain.shape[0] == 0 or (is_concrete(fixed) and not bool(xp.max(fixed) > _SURE)):
         return plain
+    sure = xp.max(fixed, axis=-1, keepdims=True) > _SURE
     best = xp.argmax(fixed, axis=-1, keepdims=True)
     is_best = constant(list(range(plain.shape[-1])), best, integer=True)[None, :] == best
     rivals = xp.where(is_best, -math.inf, fixed)
@@ -125,96 +127,15 @@ def _certain(xp: Namespace, exact: Array, rest: Array, rivals: Array) -> Array:
     return xp.where(certain, (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW, exact)
 
 
-class _Ranked(NamedTuple):
-    """The classes of each row in ascending order of their logit; all but `order` are (K, n)."""
-
-    order: Array  # (n, K): which class stands at each place
-    logits: Array
-    below: Array  # log( mass of the classes with a smaller logit / mass of this class )
-    tied: Array  # how many classes have this logit
-    greater: Array  # how many classes have a greater one
-
-
-def _ranked(logits: Array) -> _Ranked:
-    """Sort each row and run a log-sum-exp from the smallest class upwards."""
-    xp = namespace(logits=logits)
-    ordered, order = hard_sort(logits)
-    s = xp.permute_dims(ordered, (1, 0))
-    tie = s[1:, :] == s[:-1, :]
-    below, seen = _running_mass(xp, s, tie)
-    tied = _group_size(xp, seen, tie)
-    place = constant(list(range(s.shape[0])), s)[:, None]
-    return _Ranked(order, s, below, tied, s.shape[0] - 1 - place + seen - tied)
-
-
-def _running_mass(xp: Namespace, s: Array, tie: Array) -> tuple[Array, Array]:
-    """For sorted logits (K, n): `below`, and the place of each class among those tied with it.
-
-    With b_j = log sum_{i: s_i < s_j} exp(s_i - s_j) and c classes tied so far,
-    b_{j+1} = log(exp(b_j) + c) - (s_{j+1} - s_j). No term overflows, and none is lost to
-    underflow because b itself stays in logs.
-    """
-    one = xp.ones_like(s[0, :])
-
-    def step(carry: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[Any, Any]:
-        (below, seen), (gap, tied) = carry, row
-        below = xp.where(tied, below, xp.log(xp.exp(below) + seen) - gap)
-        seen = xp.where(tied, seen + one, one)
-        return (below, seen), (below, seen)
-
-    first = (one * -math.inf, one)
-    if s.shape[0] == 1:
-        return first[0][None, :], first[1][None, :]
-    _, rest = fold(step, first, (s[1:, :] - s[:-1, :], tie))
-    below, seen = (
-        xp.concat([start[None, :], later]) for start, later in zip(first, rest, strict=True)
-    )
-    return below, seen
-
-
-def _group_size(xp: Namespace, seen: Array, tie: Array) -> Array:
-    """How many classes share a logit: the last count of each group, carried back to its first."""
-    if seen.shape[0] == 1 or (is_concrete(tie) and not bool(xp.any(tie))):
-        return seen
-
-    def step(later: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array]]:
-        count, tied_with_next = row
-        size = xp.where(tied_with_next, later, count)
-        return size, (size,)
-
-    last = seen[-1, :]
-    _, (sizes,) = fold(step, last, (seen[:-1, :], tie), reverse=True)
-    return xp.concat([sizes, last[None, :]])
-
-
-def _log_mass(xp: Namespace, ranked: _Ranked, u: Array) -> Array:
-    """APS in sorted order, (K, n): log( mass below + (1 - U) mass tied ) - log( total mass )."""
-    rest = xp.permute_dims(1 - u, (1, 0))
-    some = rest > 0
-    own = xp.where(some, rest, 1.0) * ranked.tied
-    below = xp.exp(ranked.below)
-    log_sum = xp.where(some, xp.log(below + own), ranked.below)
-    total = ranked.logits[-1, :] + xp.log(below[-1, :] + ranked.tied[-1, :])
-    return ranked.logits + log_sum - total
-
-
-def _by_class(xp: Namespace, sorted_scores: Array, order: Array) -> Array:
-    """From sorted order (K, n) back to class order (n, K)."""
-    rows = xp.permute_dims(sorted_scores, (1, 0))
-    return xp.take_along_axis(rows, xp.argsort(order, axis=-1, stable=False), axis=-1)
-
-
 def _aps_rows(logits: Array, u: Array) -> Array:
-    xp, ranked = namespace(logits=logits), _ranked(logits)
-    return _by_class(xp, _log_mass(xp, ranked, u), ranked.order)
+    masses = ranked_masses(logits, u)
+    return unsort(masses.log_mass, masses.order)
 
 
 def _raps_rows(logits: Array, u: Array, penalty: float, free_rank: int) -> Array:
-    xp, ranked = namespace(logits=logits), _ranked(logits)
-    log_mass = _log_mass(xp, ranked, u)
-    steps = xp.maximum(ranked.greater + (1 - free_rank), xp.zeros_like(log_mass))
-    score = _penalised(xp, log_mass, steps, penalty)
-    return _by_class(xp, score, ranked.order)
+    xp, masses = namespace(logits=logits), ranked_masses(logits, u)
+    steps = xp.maximum(masses.greater + (1 - free_rank), xp.zeros_like(masses.greater))
+    return unsort(_penalised(xp, masses.log_mass, steps, penalty), masses.order)
 
 
 def _penalised(xp: Namespace, log_mass: Array, steps: Array, penalty: float) -> Array:

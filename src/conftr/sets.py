@@ -102,7 +102,7 @@ def _marginal(own: Array, alphas: Any) -> Array:
                 f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
                 f"class."
             )
-    ordered = xp.concat([constant([-math.inf], own), xp.sort(own)])
+    ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
     tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
     return xp.reshape(tau, alphas.shape)
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from conftr.arrays import Array, Namespace, constant, fold, namespace, sigmoid, stop_gradient
+from conftr.arrays import Array, Namespace, constant, fold, hard_sort, namespace, sigmoid
 
 
 @lru_cache(maxsize=64)
@@ -42,13 +42,6 @@ def soft_sort(x: Array, dispersion: float) -> Array:
     """Smooth ascending sort along the last axis, (..., n) -> (..., n). Hard twin: `xp.sort`."""
     keys, _ = hard_sort(x)
     return mix(keys, keys, dispersion)
-
-
-def hard_sort(x: Array) -> tuple[Array, Array]:
-    """The sorted entries of the last axis, differentiable, and their order, (..., n) each."""
-    xp = namespace(x=x)
-    order = xp.argsort(stop_gradient(x), axis=-1, stable=False)
-    return xp.take_along_axis(x, order, axis=-1), order
 
 
 def mix(values: Array, keys: Array, dispersion: float) -> Array:

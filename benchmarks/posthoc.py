@@ -1,0 +1,141 @@
+# ruff: noqa: E402
+"""Post-hoc sets from 100,000 x 100 logits, 10,000 calibration rows: conftr, MAPIE, plain NumPy.
+
+One thread, one run, ratios. "From logits" is the whole way for everybody: MAPIE's classifier makes
+its probabilities from them. "Ready made" starts where a model's probabilities, or for conftr their
+logs, lie there already. `make bench` installs MAPIE and runs this.
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+from mapie.classification import SplitConformalClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import conftr
+from timing import best_time, temporary_megabytes
+
+ALPHA, N_CAL, N_TEST, K = 0.05, 10_000, 100_000, 100
+
+
+class ReadyMade(ClassifierMixin, BaseEstimator):
+    """A classifier whose features are its probabilities."""
+
+    def fit(self, X, _):
+        self.classes_ = np.arange(X.shape[1])
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+    def predict(self, X):
+        return X.argmax(axis=1)
+
+
+class FromLogits(ReadyMade):
+    """A classifier whose features are its logits."""
+
+    def predict_proba(self, X):
+        return softmax(X)
+
+
+def data():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, K, N_CAL + N_TEST)
+    logits = 1.5 * rng.normal(size=(N_CAL + N_TEST, K)).astype(np.float32)
+    logits[np.arange(len(labels)), labels] += 4
+    return logits, labels, rng.random(len(labels)).astype(np.float32)
+
+
+def softmax(logits):
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+LOGITS, LABELS, U = data()
+CAL, TEST = slice(0, N_CAL), slice(N_CAL, None)
+
+
+def conftr_thr():
+    tau = conftr.calibrate(conftr.thr(LOGITS[CAL]), LABELS[CAL], ALPHA)
+    scores = conftr.thr(LOGITS[TEST])
+    return scores, conftr.predict(scores, tau)
+
+
+def conftr_aps():
+    tau = conftr.calibrate(conftr.aps(LOGITS[CAL], U[CAL]), LABELS[CAL], ALPHA)
+    scores = conftr.aps(LOGITS[TEST], U[TEST])
+    return scores, conftr.predict(scores, tau)
+
+
+def plain_rank():
+    return int(np.floor(ALPHA * (N_CAL + 1)))
+
+
+def plain_thr():
+    own = softmax(LOGITS[CAL])[np.arange(N_CAL), LABELS[CAL]]
+    tau = np.sort(own)[plain_rank() - 1]
+    scores = softmax(LOGITS[TEST])
+    return scores, scores >= tau
+
+
+def plain_aps_scores(logits, u):
+    p = softmax(logits)
+    order = np.argsort(p, axis=1)
+    ascending = np.take_along_axis(p, order, axis=1)
+    mass = np.cumsum(ascending, axis=1) - u[:, None] * ascending
+    return np.take_along_axis(mass, np.argsort(order, axis=1), axis=1)
+
+
+def plain_aps():
+    own = plain_aps_scores(LOGITS[CAL], U[CAL])[np.arange(N_CAL), LABELS[CAL]]
+    tau = np.sort(own)[plain_rank() - 1]
+    scores = plain_aps_scores(LOGITS[TEST], U[TEST])
+    return scores, scores >= tau
+
+
+def conftr_thr_ready(scores):
+    tau = conftr.calibrate(scores[CAL], LABELS[CAL], ALPHA)
+    return (conftr.predict(scores[TEST], tau),)
+
+
+def mapie(score, classifier, features):
+    def run():
+        conformal = SplitConformalClassifier(
+            classifier().fit(features[CAL], LABELS[CAL]),
+            confidence_level=1 - ALPHA,
+            conformity_score=score,
+            prefit=True,
+            random_state=0,
+        )
+        conformal.conformalize(features[CAL], LABELS[CAL])
+        return conformal.predict_set(features[TEST])[1][:, :, 0]
+
+    return run
+
+
+def show(name, ours, peer, plain):
+    seconds, theirs = best_time(ours, 7), best_time(peer, 3)
+    words = [f"conftr {seconds:.3f} s", f"MAPIE {theirs / seconds:.1f} x as long"]
+    memory = f"temporary memory {temporary_megabytes(ours):.1f} MB"
+    if plain is not None:
+        words.append(f"plain NumPy {best_time(plain, 3) / seconds:.1f} x")
+        memory += f" (plain NumPy {temporary_megabytes(plain):.0f} MB)"
+    sizes = f"mean size {ours()[-1].mean() * K:.3f} (MAPIE {peer().mean() * K:.3f})"
+    print(f"{name}: {', '.join(words)}; {memory}; {sizes}")
+
+
+def main() -> None:
+    ready, scores = softmax(LOGITS), conftr.thr(LOGITS)
+    show("THR from logits", conftr_thr, mapie("lac", FromLogits, LOGITS), plain_thr)
+    show("APS from logits", conftr_aps, mapie("aps", FromLogits, LOGITS), plain_aps)
+    show("THR ready made", lambda: conftr_thr_ready(scores), mapie("lac", ReadyMade, ready), None)
+    show("APS ready made", conftr_aps, mapie("aps", ReadyMade, ready), None)
+
+
+if __name__ == "__main__":
+    main()

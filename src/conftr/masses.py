@@ -1,0 +1,109 @@
+"""The probability mass ranked below each class, in logs (what APS and RAPS are made of, sec. 2.1).
+
+For logits (n, K) and U (n, 1): log( mass of the classes with a smaller logit + (1 - U) mass of the
+classes with this logit ), the class itself among the latter. Built from the smallest class
+upwards, so that nothing is lost next to the largest; equal logits get equal masses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from conftr.arrays import Array, Namespace, constant, fold, hard_sort, is_concrete, namespace
+
+_SPAN = 80.0  # exp of minus this is still a normal float32
+
+
+class Masses(NamedTuple):
+    """The classes of each row in ascending order of their logit, each broadcasting to (n, K)."""
+
+    order: Array  # which class stands at each place
+    log_mass: Array
+    greater: Array  # how many classes have a greater logit
+
+
+def ranked_masses(logits: Array, u: Array) -> Masses:
+    """Sort the classes of each row and cumulate their mass.
+
+    Where no logit of a row repeats or lies far below the largest, sums of exponentials do; other
+    rows take a running log-sum-exp. Which of the two is a matter of the row alone.
+    """
+    xp = namespace(logits=logits)
+    s, order = hard_sort(logits)
+    if not is_concrete(logits):
+        return Masses(order, *_running(xp, s, u))
+    plain = _plain(xp, s, u)
+    odd = (s[:, :1] < s[:, -1:] - _SPAN) | (u >= 1)
+    odd = odd | xp.any(s[:, 1:] == s[:, :-1], axis=1, keepdims=True)
+    if not bool(xp.any(odd)):
+        return Masses(order, *plain)
+    return Masses(
+        order,
+        *(xp.where(odd, a, b) for a, b in zip(_running(xp, s, u), plain, strict=True)),
+    )
+
+
+def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
+    """log(sum_{i<j} exp(s_i) + (1 - U) exp(s_j)) - log(sum_i exp(s_i)) for sorted logits (n, K)."""
+    mass = xp.exp(s - s[:, -1:])
+    upto = xp.cumulative_sum(mass, axis=1)
+    below = xp.concat([xp.zeros_like(upto[:, :1]), upto[:, :-1]], axis=1)
+    tiny = xp.full_like(u, xp.finfo(s.dtype).smallest_normal)
+    log_mass = xp.log(xp.maximum(below + (1 - u) * mass, tiny)) - xp.log(upto[:, -1:])
+    return log_mass, constant(list(reversed(range(s.shape[1]))), s)[None, :]
+
+
+def _running(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
+    """The same for any sorted logits (n, K), class after class, with the classes that tie."""
+    columns, k = xp.permute_dims(s, (1, 0)), s.shape[1]
+    tie = columns[1:, :] == columns[:-1, :]
+    log_below, seen = _log_below(xp, columns, tie)
+    tied = _group_size(xp, seen, tie)
+    kept = xp.permute_dims(1 - u, (1, 0))
+    some = kept > 0
+    below = xp.exp(log_below)
+    log_sum = xp.where(some, xp.log(below + xp.where(some, kept, 1.0) * tied), log_below)
+    total = columns[-1, :] + xp.log(below[-1, :] + tied[-1, :])
+    place = constant(list(range(k)), s)[:, None]
+    greater = k - 1 - place + seen - tied
+    return xp.permute_dims(columns + log_sum - total, (1, 0)), xp.permute_dims(greater, (1, 0))
+
+
+def _log_below(xp: Namespace, s: Array, tie: Array) -> tuple[Array, Array]:
+    """For sorted logits (K, n): the log mass below a class, relative to the class, and its place
+    among those tied with it.
+
+    With b_j = log sum_{i: s_i < s_j} exp(s_i - s_j) and c classes tied so far,
+    b_{j+1} = log(exp(b_j) + c) - (s_{j+1} - s_j). No term overflows, and none is lost to
+    underflow because b itself stays in logs.
+    """
+    one = xp.ones_like(s[0, :])
+
+    def step(carry: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[Any, Any]:
+        (below, seen), (gap, tied) = carry, row
+        below = xp.where(tied, below, xp.log(xp.exp(below) + seen) - gap)
+        seen = xp.where(tied, seen + one, one)
+        return (below, seen), (below, seen)
+
+    first = (one * -math.inf, one)
+    if s.shape[0] == 1:
+        return first[0][None, :], first[1][None, :]
+    _, rest = fold(step, first, (s[1:, :] - s[:-1, :], tie))
+    below, seen = (xp.concat([a[None, :], b]) for a, b in zip(first, rest, strict=True))
+    return below, seen
+
+
+def _group_size(xp: Namespace, seen: Array, tie: Array) -> Array:
+    """How many classes share a logit: the last count of each group, carried back to its first."""
+    if seen.shape[0] == 1:
+        return seen
+
+    def step(later: Array, row: tuple[Array, Array]) -> tuple[Array, tuple[Array]]:
+        count, tied_with_next = row
+        size = xp.where(tied_with_next, later, count)
+        return size, (size,)
+
+    last = seen[-1, :]
+    _, (sizes,) = fold(step, last, (seen[:-1, :], tie), reverse=True)
+    return xp.concat([sizes, last[None, :]])

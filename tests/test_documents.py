@@ -1,0 +1,50 @@
+"""Every Python block of the documents runs, in order, and the examples do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ["README.md"]
+
+
+def blocks(name):
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_python_blocks_run(name, tmp_path):
+    assert blocks(name)
+    script = tmp_path / "document.py"
+    script.write_text("\n".join(blocks(name)))
+    subprocess.run([sys.executable, "-W", "error", script], check=True, timeout=300, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "examples").glob("*.py")))
+def test_examples_run(name):
+    script = ROOT / "examples" / name
+    done = subprocess.run(
+        [sys.executable, script], check=True, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout
+
+
+def test_the_demo_keeps_its_promise():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "digits.py"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"examples: ([\d.]+)% \(.*give ([\d.]+)% to ([\d.]+)%\)", done.stdout)
+    covered, low, high = map(float, found.groups())
+    assert low <= covered <= high
+
+
+def test_links_lead_somewhere():
+    for name in ["README.md", "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(((?!http)[^)#]+)\)", (ROOT / name).read_text()):
+            assert (ROOT / target).exists(), target
