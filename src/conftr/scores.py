@@ -19,7 +19,6 @@ from conftr.arrays import (
     Array,
     Namespace,
     by_rows,
-    constant,
     hard_sort,
     is_concrete,
     log_softmax,
@@ -100,31 +99,22 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
 
 
 def _thr_rows(logits: Array) -> Array:
-    """log softmax with the value, not the gradient, of the likeliest class computed from the rest.
+    """log softmax with the value, not the gradient, of a near-certain class computed from the rest.
 
     log p = log(1 - rest), rest the mass of the other classes, itself known to full precision.
     """
     xp, plain = namespace(logits=logits), log_softmax(logits)
     fixed = stop_gradient(plain)
-    if plain.shape[0] == 0 or (is_concrete(fixed) and not bool(xp.max(fixed) > _SURE)):
+    sure = fixed > _SURE  # of at most one class in a row
+    if plain.shape[1] == 1 or (is_concrete(sure) and not bool(xp.any(sure))):
         return plain
-    sure = xp.max(fixed, axis=-1, keepdims=True) > _SURE
-    best = xp.argmax(fixed, axis=-1, keepdims=True)
-    is_best = constant(list(range(plain.shape[-1])), best, integer=True)[None, :] == best
-    rivals = xp.where(is_best, -math.inf, fixed)
-    rest = xp.where(sure, xp.sum(xp.exp(rivals), axis=-1, keepdims=True), 0.5)
-    exact = _certain(xp, xp.log1p(-rest), rest, rivals)
-    return xp.where(is_best & sure, exact + (plain - fixed), plain)
-
-
-def _certain(xp: Namespace, exact: Array, rest: Array, rivals: Array) -> Array:
-    """`exact` (n, 1), with the rows whose rest underflows ordered by the log of that rest."""
-    certain = rest < _UNDERFLOW
-    if rivals.shape[-1] == 1 or (is_concrete(certain) and not bool(xp.any(certain))):
-        return exact
+    rivals = xp.where(sure, -math.inf, fixed)
+    rest = xp.sum(xp.exp(rivals), axis=-1, keepdims=True)
     nearest = xp.max(rivals, axis=-1, keepdims=True)
     log_rest = nearest + xp.log(xp.sum(xp.exp(rivals - nearest), axis=-1, keepdims=True))
-    return xp.where(certain, (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW, exact)
+    beyond = (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW
+    exact = xp.where(rest < _UNDERFLOW, beyond, xp.log1p(-xp.where(rest < 0.5, rest, 0.5)))
+    return xp.where(sure, exact + (plain - fixed), plain)
 
 
 def _aps_rows(logits: Array, u: Array) -> Array:
