@@ -18,8 +18,11 @@ _QUANTILES: Mapping[str, Callable[[float], Part]] = {
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Names with commas between, each once."""
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    """Names of methods with commas between, each once."""
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not found:
+        raise ValueError(f"methods must name at least one, with commas between; got {text!r}.")
+    return found
 
 
 def numbers(text: str | None) -> tuple[float, ...]:

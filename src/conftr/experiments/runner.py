@@ -56,12 +56,17 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where a run finds its data, keeps its state and leaves its record."""
+    """Where a run finds its data, keeps its state (so often) and leaves its record."""
 
     store: Store
     runs: Path
     load: Callable[[str], data.Dataset] = data.load
     watch: Watch = SILENT
+    seconds: float = 30.0
+
+    def checkpoints(self, folder: Path) -> Checkpoints:
+        """The state of a run in this folder."""
+        return Checkpoints(folder, self.seconds)
 
 
 class Trained(NamedTuple):
@@ -125,7 +130,8 @@ def train(specification: Specification, materials: Materials, workshop: Workshop
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
             report = _reporter(specification.method, training, workshop.watch)
-            fitted = _fit(training, missing, materials, folder, report)
+            state = workshop.checkpoints(folder / f"state-{_ranges(missing)}")
+            fitted = _fit(training, missing, materials, state, report)
             for i, trial in zip(missing, trained(fitted, materials), strict=True):
                 _save(paths[i], trial)
                 known[i] = trial
@@ -170,7 +176,7 @@ def _fit(
     training: Training,
     numbers: Sequence[int],
     materials: Materials,
-    folder: Path,
+    checkpoints: Checkpoints,
     report: Callable[[Progress], None],
 ) -> Fitted:
     """Train the trials of these numbers at once, going on from their checkpoint."""
@@ -184,7 +190,7 @@ def _fit(
         build(training.plan),
         rows=rows,
         progress=report,
-        checkpoints=Checkpoints(folder / f"state-{_ranges(numbers)}"),
+        checkpoints=checkpoints,
     )
 
 
@@ -216,7 +222,7 @@ def _load(path: Path) -> Trained | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as saved:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             return Trained(saved["logits"], saved["loss"], int(saved["failed_step"]))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

@@ -205,7 +205,7 @@ def _score(
     file, state = (workshop.runs / "search" / end for end in (f"{name}.json", name))
     if not file.exists():
         with alone(state):
-            trials = trained(_fit(group, materials, Checkpoints(state), report), materials)
+            trials = trained(_fit(group, materials, workshop.checkpoints(state), report), materials)
             results = [measure(evaluation, [trial], materials) for trial in trials]
         write(file, {"sizes": [_size(result) for result in results]})
         shutil.rmtree(state, ignore_errors=True)

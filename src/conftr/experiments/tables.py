@@ -63,7 +63,8 @@ def _change(mean: float, result: Row, records: Sequence[Record]) -> float | None
 def tables(records: Sequence[Record]) -> list[Table]:
     """A table for each alpha: a line for each method, a column for each score."""
     found = rows(records)
-    alphas = list(dict.fromkeys(row["alpha"] for row in found))
+    asked = (record["specification"]["evaluation"]["alphas"] for record in records)
+    alphas = list(dict.fromkeys(alpha for own in asked for alpha in own))
     return [_table(records, [row for row in found if row["alpha"] == a], a) for a in alphas]
 
 
@@ -71,10 +72,11 @@ def _table(records: Sequence[Record], found: Sequence[Row], alpha: float) -> Tab
     scores = list(dict.fromkeys(row["score"] for row in found))
     columns = ["method", "accuracy %", "coverage %", *(f"{score} size" for score in scores)]
     cells = [list(_line(record, found, scores)) for record in records]
-    one = found[0]
+    one = records[0]["specification"]
     title = (
-        f"{one['dataset']}, alpha {alpha:g}: mean set size over {one['trials']} training "
-        f"trials x {one['splits']} splits, ± deviation over trials; change to the baseline"
+        f"{one['training']['dataset']}, alpha {alpha:g}: mean set size over {one['trials']} "
+        f"training trials x {one['evaluation']['splits']} splits, ± deviation over trials; "
+        f"change to the baseline"
     )
     return Table(title, columns, cells, list(_remarks(records)))
 

@@ -1,0 +1,84 @@
+"""Specifications: data there and back, and names that follow from the content."""
+
+import dataclasses
+import json
+
+import pytest
+
+import conftr
+from conftr.experiments import Evaluation, Specification, Training, digest, part
+from conftr.experiments.parts import build
+from conftr.experiments.settings import SMOOTH_SORT, Row, plan
+from conftr.models import MLP
+from conftr.training import SGD, Plan, StepDecay
+
+TRAINING = Training(
+    "mnist",
+    part("MLP", hidden=(64, 64)),
+    part("ConfTr", alpha=0.01, quantile=SMOOTH_SORT, loss_matrix=part("identity")),
+    plan(Row(100, 0.01), 50),
+)
+SPECIFICATION = Specification("conftr-class", TRAINING, Evaluation((0.01, 0.05)), trials=3)
+
+
+def test_the_digest_of_a_specification_does_not_change_between_versions_and_machines():
+    assert SPECIFICATION.name == "e1d01a98cad67b92"
+
+
+def changed(value):
+    """The same value with one field changed, for each field."""
+    others = {str: "other", int: 7, float: 0.3, bool: False, tuple: (0.2,)}
+    for field in dataclasses.fields(value):
+        old = getattr(value, field.name)
+        if dataclasses.is_dataclass(old) and not isinstance(old, type(part("thr"))):
+            for new in changed(old):
+                yield dataclasses.replace(value, **{field.name: new})
+        else:
+            new = part("thr") if isinstance(old, type(part("thr"))) else others[type(old)]
+            yield dataclasses.replace(value, **{field.name: new})
+
+
+def test_every_field_changes_the_digest():
+    others = list(changed(SPECIFICATION))
+    assert len(others) == 2 + 8 + 5
+    assert len({digest(one) for one in [SPECIFICATION, *others]}) == len(others) + 1
+
+
+def test_every_field_of_a_part_changes_the_digest():
+    one = part("ConfTr", alpha=0.01, quantile=SMOOTH_SORT)
+    others = [
+        one.replace(alpha=0.02),
+        one.replace(fraction=None),
+        one.replace(quantile=SMOOTH_SORT.replace(dispersion=0.2)),
+        part("CoverTr", alpha=0.01, quantile=SMOOTH_SORT),
+    ]
+    assert len({digest(other) for other in [one, *others]}) == 5
+
+
+def test_equal_settings_are_equal_however_they_were_typed():
+    assert part("A", x=1, y=2) == part("A", y=2, x=1)
+    assert digest(part("A", x=1.0)) == digest(part("A", x=1))
+    assert digest(part("A", x=True)) != digest(part("A", x=1))
+
+
+def test_there_and_back_through_json():
+    text = json.dumps(SPECIFICATION.to_json())
+    assert Specification.from_json(json.loads(text)) == SPECIFICATION
+
+
+def test_parts_become_the_values_they_name():
+    assert build(part("thr")) is conftr.thr
+    assert build(SMOOTH_SORT) == conftr.SmoothSort(0.1, conftr.paper_position)
+    assert build(part("raps", penalty=0.5)).keywords == {"penalty": 0.5}
+    model = build(TRAINING.model, inputs=(28, 28, 1), classes=10)
+    assert model == MLP((28, 28, 1), 10, (64, 64))
+    expected = SGD(0.01, 0.9, 0.0005, StepDecay(0.1, (2 / 5, 3 / 5, 4 / 5)))
+    assert build(TRAINING.plan) == Plan(50, 100, expected)
+    objective = build(TRAINING.objective)
+    assert isinstance(objective, conftr.ConfTr)
+    assert objective.loss_matrix is conftr.identity
+
+
+def test_an_unknown_part_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"kind must be one of .*ConfTr.*; got 'os.system'"):
+        build(part("os.system"))
