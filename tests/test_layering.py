@@ -10,8 +10,8 @@ import pytest
 import conftr
 
 SOURCE = Path(conftr.__file__).parent
-# Reading order: a file may import only from files above it.
-HOUSE = [
+# Reading order: a file or folder may import only from those above it.
+CORE = [
     "arrays",
     "checks",
     "sorting",
@@ -25,6 +25,9 @@ HOUSE = [
     "metrics",
     "trials",
 ]
+TRAINING = ["machine", "models", "optimisers", "epochs", "checkpoints", "runs", "training"]
+WORLD = ["data", "experiments", "cli"]
+HOUSE = [*CORE, *TRAINING, *WORLD]
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
     "Avoid",
@@ -81,18 +84,35 @@ def imports_of(path):
             yield from (alias.name for alias in node.names)
 
 
+def files_of(name):
+    folder = SOURCE / name
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [SOURCE / f"{name}.py"]
+
+
+def test_the_house_is_all_there():
+    found = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert found - {"__init__"} == set(HOUSE)
+
+
 @pytest.mark.parametrize("name", HOUSE)
 def test_imports_point_upwards(name):
-    above = {f"conftr.{other}" for other in HOUSE[: HOUSE.index(name)]} | {"conftr"}
-    inside = {m for m in imports_of(SOURCE / f"{name}.py") if m.split(".")[0] == "conftr"}
-    assert inside <= above
+    allowed = {"conftr", *HOUSE[: HOUSE.index(name) + 1]}
+    for path in files_of(name):
+        inside = [m.split(".") for m in imports_of(path) if m.split(".")[0] == "conftr"]
+        rooms = {parts[1] if len(parts) > 1 else "conftr" for parts in inside}
+        assert rooms & set(HOUSE) <= allowed, path
 
 
-@pytest.mark.parametrize("name", HOUSE)
+@pytest.mark.parametrize("name", CORE)
 def test_only_arrays_knows_the_array_libraries(name):
     outside = {m.split(".")[0] for m in imports_of(SOURCE / f"{name}.py")} - {"conftr"}
     foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
     assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
+
+
+def test_equinox_stays_with_the_models():
+    users = {n for n in HOUSE for p in files_of(n) if "equinox" in set(imports_of(p))}
+    assert users <= {"models"}
 
 
 def test_the_public_names_are_there_and_documented():
@@ -116,6 +136,18 @@ def test_importing_is_light():
     assert found.strip() == "[]"
 
 
+def test_asking_for_help_is_light():
+    found = run(
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from conftr.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print([m for m in ['jax', 'torch', 'sklearn'] if m in sys.modules])"
+    )
+    assert found.strip() == "[]"
+
+
 def test_importing_takes_less_than_half_a_second():
-    code = "import time; t = time.perf_counter(); import conftr; print(time.perf_counter() - t)"
-    assert min(float(run(code)) for _ in range(3)) < 0.5
+    # Of the processor's time, which other processes on the machine do not add to.
+    code = "import time; t = time.process_time(); import conftr; print(time.process_time() - t)"
+    assert min(float(run(code)) for _ in range(5)) < 0.5
