@@ -129,7 +129,7 @@ def train(specification: Specification, materials: Materials, workshop: Workshop
         known = [_load(path) for path in paths]
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
-            report = _reporter(specification.method, training, workshop.watch)
+            report = _reporter(specification, workshop.watch)
             state = workshop.checkpoints(folder / f"state-{_ranges(missing)}")
             fitted = _fit(training, missing, materials, state, report)
             for i, trial in zip(missing, trained(fitted, materials), strict=True):
@@ -206,8 +206,9 @@ def trained(fitted: Fitted, materials: Materials) -> list[Trained]:
     ]
 
 
-def _reporter(method: str, training: Training, watch: Watch) -> Callable[[Progress], None]:
-    task = f"{training.dataset} {method}"
+def _reporter(specification: Specification, watch: Watch) -> Callable[[Progress], None]:
+    task = f"{specification.training.dataset} {specification.method}"
+    watch.step(task, 0, build(specification.training.plan).epochs)
     return lambda progress: watch.step(task, progress.epoch, progress.epochs)
 
 

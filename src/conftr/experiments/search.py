@@ -108,6 +108,7 @@ _GRIDS: Mapping[str, Grid] = {
         "learning_rate": _RATES,
         "temperature": (0.1, 0.5, 1),
         "size_weight": (0.01, 0.1, 0.5, 1, 5),
+        "target_size": (0, 1),
     },
 }
 _BATCHES: Mapping[str, Sequence[int]] = {
@@ -175,6 +176,7 @@ def _scores_of(
         def report(done: int, task: str = task, before: int = before) -> None:
             workshop.watch.step(task, before + done, sum(epochs))
 
+        report(0)
         found = _score(group, asked.evaluation(), held, report)
         scores |= dict(zip(group, found, strict=True))
     return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -12,7 +13,7 @@ class Watch(Protocol):
     """What a run reports to."""
 
     def step(self, task: str, done: int, total: int) -> None:
-        """So much of a task is done, in epochs."""
+        """So much of a task is done, in epochs; 0 when it begins."""
 
     def note(self, message: str) -> None:
         """Something the user should know."""
@@ -40,10 +41,12 @@ class Lines:
     seconds: float = 30.0
     started: dict[str, tuple[float, int]] = field(default_factory=dict)
     finished: set[str] = field(default_factory=set)
-    last: float = 0.0
+    last: float = -math.inf
 
     def step(self, task: str, done: int, total: int) -> None:
         """Say how far a task is and how long it will take."""
+        if not done:
+            return
         now = time.monotonic()
         begun, first = self.started.setdefault(task, (now, done))
         told = task in self.finished or (done < total and now - self.last < self.seconds)
@@ -79,6 +82,7 @@ class Bars:
 
         self.console = console
         self.tasks: dict[str, Any] = {}
+        self.moving: set[str] = set()
         self.bars = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
@@ -106,11 +110,14 @@ class Bars:
 
     def step(self, task: str, done: int, total: int) -> None:
         """Move a task's bar."""
-        if task in self.tasks:
-            self.bars.update(self.tasks[task], completed=done)
+        if task not in self.tasks:
+            self.tasks[task] = self.bars.add_task(task, total=total)
+        elif task not in self.moving:
+            # Compiling, and epochs done in an earlier session, say nothing of this one's pace.
+            self.bars.reset(self.tasks[task], completed=done)
+            self.moving.add(task)
         else:
-            # Epochs done in an earlier session must not count as fast ones of this.
-            self.tasks[task] = self.bars.add_task(task, total=total, completed=done)
+            self.bars.update(self.tasks[task], completed=done)
 
     def note(self, message: str) -> None:
         """Print above the bars."""
