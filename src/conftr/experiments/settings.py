@@ -145,17 +145,7 @@ PAPER: Mapping[str, Setup] = {
 }
 
 # Digits are not in the paper: they are here to show everything at once, quickly.
-DIGITS = Setup(
-    _mlp(32),
-    50,
-    {
-        "baseline": Row(100, 0.05),
-        "bel": Row(100, 0.01, temperature=0.5, size_weight=0.01),
-        "covertr": Row(100, 0.01, temperature=0.5, size_weight=0.1, tau=-0.1),
-        "conftr": Row(100, 0.01, temperature=0.5, size_weight=0.01, target_size=1),
-        "conftr-class": Row(100, 0.01, temperature=0.5, size_weight=0.5, target_size=1),
-    },
-)
+DIGITS = Setup(_mlp(32), 50, {})
 
 
 def _baseline(row: Row, alpha: float, quantile: Part) -> Part:  # noqa: ARG001
@@ -220,7 +210,7 @@ def choose(dataset: str, method: str) -> Choice:
         raise ValueError(f"methods must be among {', '.join(METHODS)}; got {method!r}.")
     rows = setup(dataset).rows
     if method in rows:
-        return Choice(rows[method], "paper" if dataset in PAPER else "default")
+        return Choice(rows[method], "paper")
     searched = chosen().get(dataset, {}).get(method)
     if searched is not None:
         return Choice(Row(**searched), "search")
@@ -270,6 +260,7 @@ def adopt(dataset: str, method: str, row: Mapping[str, Any]) -> None:
 def _stand_in(dataset: str, method: str) -> Row:
     """The nearest printed row, for a method that was neither printed nor searched."""
     rows = setup(dataset).rows
-    if method == "baseline-tuned" and "baseline" in rows:
-        return dataclasses.replace(rows["baseline"], learning_rate=0.01)
-    return dataclasses.replace(rows["conftr-class"], target_size=1, learning_rate=0.01)
+    near = rows.get("conftr-class", Row(100, 0.01, temperature=0.5, size_weight=0.5))
+    if METHODS[method] is _baseline:
+        near = rows.get("baseline", near)
+    return dataclasses.replace(near, learning_rate=0.01)
