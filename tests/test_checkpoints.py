@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optax
 import pytest
 import safetensors.numpy
 
@@ -207,6 +208,15 @@ DESCRIBED = [
     local(2.0),
     lambda x: x + 1,
     lambda x: x + 2,
+    lambda x: np.sin(x),
+    lambda x: np.cos(x),
+    lambda x, c=1: x + c,
+    lambda x, c=2: x + c,
+    lambda x: [y + 1 for y in x],
+    lambda x: [y + 2 for y in x],
+    lambda x: x in {"one", "two", "three", "four"},
+    optax.adam(0.01),
+    optax.adam(0.02),
     {"a": (1, 2)},
     {"a": (1, 3)},
     MLP((4,), 3).init,

@@ -143,15 +143,24 @@ def _function(value: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     if isinstance(value, types.MethodType):
         return described | {"of": describe(value.__self__, within)}
     if "<" in described["is"] and isinstance(value, types.FunctionType):
-        code = value.__code__
-        plain = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
-        described["code"] = hashlib.sha256(code.co_code + repr(plain).encode()).hexdigest()
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
         within = (*within, value)  # a function may enclose itself, directly or not
-        described["encloses"] = [
-            describe(cell, within) for cell in cells if not any(cell is w for w in within)
-        ]
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        others = [cell for cell in cells if not any(cell is function for function in within)]
+        described["code"] = hashlib.sha256(_code(value.__code__).encode()).hexdigest()
+        described["encloses"] = describe(others, within)
+        described["defaults"] = describe([value.__defaults__, value.__kwdefaults__], within)
     return described
+
+
+def _code(code: types.CodeType) -> str:
+    """What a function does, without where it was written."""
+    return repr((code.co_code, code.co_names, [_constant(value) for value in code.co_consts]))
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, frozenset):  # whose order differs between processes
+        return sorted(map(repr, value))
+    return _code(value) if isinstance(value, types.CodeType) else value
 
 
 def _digest(array: npt.NDArray[Any], text: str = "") -> str:

@@ -197,6 +197,7 @@ def unpack(run: Run, arrays: Arrays) -> Reached:
 def description(run: Run) -> Description:
     """The specification and the data of a run, to tell it from others."""
     parts = {
+        "format": 1,  # of `pack`
         "model": run.model,
         "objective": run.objective,
         "plan": run.plan,

@@ -85,7 +85,8 @@ class Progress(NamedTuple):
 class Fitted(NamedTuple):
     """Trained parameters and state. Each leaf, and the rest, has a trial axis if the key had one.
 
-    loss: (epochs, trials) mean objective of each epoch, without weight decay; nan after a failure.
+    loss: (epochs, trials) mean objective of each epoch, without weight decay; nan after a failure,
+        and fewer epochs if all trials failed.
     failed_step: the first step whose loss or gradient was not finite, or -1. The parameters are
         those before that step.
     """
