@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,3 +160,11 @@ def test_no_warning_where_there_are_enough():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         conftr.calibrate(SCORES, LABELS, 0.1)
+
+
+def test_scores_still_attached_to_a_model_calibrate_without_a_word(rng):
+    logits = torch.tensor(rng.normal(size=(50, 3)), requires_grad=True)
+    labels = torch.tensor(rng.integers(0, 3, 50))
+    expected = conftr.calibrate(conftr.thr(logits.detach()), labels, 0.1)
+    assert conftr.calibrate(conftr.thr(logits), labels, 0.1) == expected
+    assert not conftr.calibrate(conftr.thr(logits), labels, [0.1, 0.2]).requires_grad

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from conftr import checks
-from conftr.arrays import Array, constant, is_concrete, namespace, pick, sigmoid
+from conftr.arrays import (
+    Array,
+    constant,
+    is_concrete,
+    namespace,
+    pick,
+    sigmoid,
+    stop_gradient,
+)
 from conftr.quantile import CalibrationWarning, Quantile, SmoothSort, examples_needed, rank
 
 
@@ -40,7 +48,7 @@ def calibrate(
     alphas = checks.probability(alpha, "alpha")
     if scores.shape[0] == 0:
         raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
-    own = pick(scores, labels)
+    own = stop_gradient(pick(scores, labels))
     if groups is None:
         tau = _marginal(own, alphas)
         return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
