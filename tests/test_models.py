@@ -99,9 +99,15 @@ def test_conv_net_gives_logits_and_gradients(inputs: tuple[int, ...]) -> None:
     assert all(float(jnp.abs(g).max()) > 1e-4 for g in weights)
 
 
-def test_each_stage_of_a_conv_net_halves_the_image_without_its_odd_edge() -> None:
-    sizes = jax.eval_shape(ConvNet((11, 9), 2, channels=(3, 5)).init, jax.random.key(0))[0]
-    assert sizes.logits.weight.shape == (2, 2 * 2 * 5)
+def test_a_conv_net_halves_the_image_at_each_stage_and_leaves_out_an_odd_edge() -> None:
+    model = ConvNet((5, 7), 2, channels=(3,))
+    params, state = model.init(jax.random.key(0))
+    x = np.random.default_rng(0).normal(size=(2, 5, 7)).astype(np.float32)
+    h = np.maximum(params.hidden[0].product(x[..., None]) / np.sqrt(1 + 1e-5), 0)
+    pooled = [h[:, i : i + 2, j : j + 2].max((1, 2)) for i in (0, 2) for j in (0, 2, 4)]
+    expected = np.concatenate(pooled, axis=1) @ np.asarray(params.logits.weight).T
+    logits, _ = model.apply(params, state, x, False)
+    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", [MLP((400,), 50, (300,)), ConvNet((4, 4, 40), 10, (50,))])

@@ -162,6 +162,30 @@ def test_bytes_normalised_in_the_step_are_floats_normalised_before() -> None:
     )
 
 
+def test_steps_one_by_one_are_those_of_the_scan() -> None:
+    """On a CPU a model with convolutions is stepped through, because XLA's loops slow them down."""
+    dense = lambda x, w: x @ w  # noqa: E731
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def convolve(x: Any, w: Any) -> Any:
+        product = jax.lax.conv_general_dilated(
+            x[:, None, None], w[None, None], (1, 1), "VALID", dimension_numbers=layout
+        )
+        return product[:, 0, 0]
+
+    def model(product: Callable[[Any, Any], Any]) -> Custom:
+        return Custom(
+            lambda key: (jax.random.normal(key, (D, K)), ()),
+            lambda w, state, x, train: (product(x, w), state),
+        )
+
+    stepped, scanned = (
+        fit(trial_keys(0, 2), model(product), DATA, conftr.CrossEntropy(), PLAN)
+        for product in (convolve, dense)
+    )
+    close(stepped, scanned)
+
+
 def test_training_learns() -> None:
     fitted = fit(jax.random.key(0), MODEL, DATA, conftr.CrossEntropy(), Plan(15, 20))
     assert np.mean(predict_logits(MODEL, fitted, DATA.x).argmax(1) == DATA.y) > 0.85

@@ -91,8 +91,10 @@ def train(
 
     settings: fields of the objective and of `SGD` that are the trial's own.
     """
-    program = _with_settings(program, settings)
-    carry, losses = jax.lax.scan(partial(_step, program, data), carry, batches)
+    step = partial(_step, _with_settings(program, settings), data)
+    if len(batches.step) == 1:
+        return step(carry, Batch(*(part[0] for part in batches)))
+    carry, losses = jax.lax.scan(step, carry, batches)
     return carry, jnp.nanmean(losses)
 
 
@@ -108,6 +110,12 @@ def train_together(
     stacked = (stack(trees) for trees in (settings, carries, batches))
     trained, losses = jax.vmap(partial(train, program, data))(*stacked)
     return [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(len(carries))], losses
+
+
+def pieces(batches: Batch, size: int) -> list[Batch]:
+    """An epoch in parts of at most `size` steps."""
+    starts = range(0, len(batches.step), size)
+    return [Batch(*(part[i : i + size] for part in batches)) for i in starts]
 
 
 def stack(trees: Sequence[Any]) -> Any:

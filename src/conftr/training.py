@@ -6,6 +6,7 @@ beside it; on an accelerator all trials are one batched program.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ from conftr.epochs import (
     Objective,
     TrainingSet,
     normalised,
+    pieces,
     stack,
     train,
     train_together,
@@ -66,7 +68,7 @@ __all__ = [
     "use_compilation_cache",
 ]
 
-_Trained: TypeAlias = tuple[Carry, Array]  # a trial after an epoch, and the epoch's loss
+_Trained: TypeAlias = tuple[Carry, Any]  # a trial after an epoch, and the epoch's loss
 
 
 class TrainingWarning(UserWarning):
@@ -219,14 +221,20 @@ def _compiled(run: Run, carry: Carry) -> Callable[[Trial, int, Future[_Trained]]
     The program is traced and compiled here, once, and not in the threads that run it.
     """
     data, trial = run.on_device(), run.trials[0]
-    example = (trial.settings, carry, run.batches(trial, 0))
-    program = train.lower(run.program, data, *example).compile()
+    traced = train.trace(run.program, data, trial.settings, carry, run.batches(trial, 0))
+    # XLA's loops on a CPU make convolutions many times slower: there, a program is one step.
+    size = 1 if "conv_general_dilated" in str(traced.jaxpr) else run.steps
+    first, *_ = pieces(run.batches(trial, 0), size)
+    program = train.lower(run.program, data, trial.settings, carry, first).compile()
 
     def advance(trial: Trial, epoch: int, before: Future[_Trained]) -> _Trained:
         carry, _ = before.result()
-        trained: _Trained = program(data, trial.settings, carry, run.batches(trial, epoch))
-        trained[1].block_until_ready()
-        return trained
+        losses = []
+        for piece in pieces(run.batches(trial, epoch), size):
+            carry, loss = program(data, trial.settings, carry, piece)
+            losses.append(float(loss))
+        taken = [loss for loss in losses if not math.isnan(loss)]
+        return carry, sum(taken) / len(taken) if taken else math.nan
 
     return advance
 
