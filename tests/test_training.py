@@ -21,7 +21,7 @@ from flax import nnx
 
 import conftr
 from conftr.checkpoints import CheckpointMismatchError, CheckpointWarning
-from conftr.models import MLP, ConvNet, Custom, linear
+from conftr.models import MLP, Custom, linear
 from conftr.training import (
     SGD,
     Checkpoints,
@@ -148,7 +148,7 @@ def test_bytes_normalised_in_the_step_are_floats_normalised_before() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 256, (100, 4, 4, 2), dtype=np.uint8), rng.integers(0, K, 100)
     shift, scale = np.array([100, 130], np.float32), np.array([0.01, 0.02], np.float32)
-    model = ConvNet((4, 4, 2), K, channels=(3,))
+    model = linear((4, 4, 2), K)
     before = TrainingSet((x.astype(np.float32) - shift) * scale, y)
     inside, outside = (
         fit(jax.random.key(0), model, data, conftr.CrossEntropy(), Plan(2, 25))
@@ -193,13 +193,12 @@ def test_training_learns() -> None:
     assert fitted.failures == 0
 
 
-@pytest.mark.parametrize("objective", [conftr.CrossEntropy(), CONFTR], ids=["ce", "conftr"])
 @pytest.mark.parametrize("batched", [False, True], ids=["side by side", "batched"])
-def test_equal_calls_give_equal_bits(objective: Any, batched: bool) -> None:
-    keys = trial_keys(0, 3)
-    one, other = (fit(keys, MODEL, DATA, objective, PLAN, batched=batched) for _ in range(2))
+def test_equal_calls_give_equal_bits(batched: bool) -> None:
+    call = {"model": MODEL, "data": DATA, "objective": CONFTR, "plan": PLAN, "batched": batched}
+    one, other, another = (fit(trial_keys(seed, 4), **call) for seed in (0, 0, 1))
     assert same_bits(one, other)
-    assert not same_bits(one, fit(trial_keys(1, 3), MODEL, DATA, objective, PLAN, batched=batched))
+    assert not same_bits(one, another)
 
 
 def test_a_trial_is_the_same_alone_and_beside_others() -> None:
@@ -513,7 +512,7 @@ def test_a_run_killed_again_and_again_ends_in_the_same_bits(tmp_path: Path) -> N
     epochs, expected = epochs_and_digest(tmp_path / "whole", programs)
     assert epochs == list(range(1, 61))
     assert list(programs.rglob("*"))  # later runs find their programs compiled
-    for _ in range(5):
+    for _ in range(4):
         with run(folder, programs) as process:
             assert process.stdout is not None
             for _ in range(rng.randint(1, 8)):
