@@ -8,7 +8,7 @@ demo: setup
 	$(BIN)/python examples/digits.py
 
 test: setup lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: setup
 	$(BIN)/ruff check .
@@ -26,6 +26,7 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/posthoc.py
 	$(BIN)/python benchmarks/objectives.py
+	$(BIN)/python benchmarks/training.py
 
 clean:
 	rm -rf .venv

@@ -23,21 +23,13 @@ def test_python_blocks_run(name, tmp_path):
     subprocess.run([sys.executable, "-W", "error", script], check=True, timeout=300, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "examples").glob("*.py")))
-def test_examples_run(name):
-    script = ROOT / "examples" / name
-    done = subprocess.run(
-        [sys.executable, script], check=True, capture_output=True, text=True, timeout=300
-    )
-    assert done.stdout
-
-
 def test_the_demo_keeps_its_promise():
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "digits.py"],
         check=True,
         capture_output=True,
         text=True,
+        timeout=300,
     )
     found = re.search(r"examples: ([\d.]+)% \(.*give ([\d.]+)% to ([\d.]+)%\)", done.stdout)
     covered, low, high = map(float, found.groups())

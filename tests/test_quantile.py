@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 import conftr
 from conftr.quantile import exact_position, examples_needed, paper_position, rank
 
-ESTIMATORS = [
-    conftr.SmoothSort(0.1),
-    conftr.SmoothSort(0.1, position=paper_position),
-    conftr.OrderStatistic(),
-    conftr.Nearest(0.1),
-    conftr.Kernel(0.2),
-]
-EXACT = [conftr.OrderStatistic(), conftr.Nearest(0.1), conftr.Kernel(0.2)]
+ESTIMATORS = {
+    "smooth-sort": conftr.SmoothSort(0.1),
+    "smooth-sort-paper": conftr.SmoothSort(0.1, position=paper_position),
+    "order-statistic": conftr.OrderStatistic(),
+    "nearest": conftr.Nearest(0.1),
+    "kernel": conftr.Kernel(0.2),
+}
+EXACT = ["order-statistic", "nearest", "kernel"]  # they keep the value of the order statistic
+every_estimator = pytest.mark.parametrize("quantile", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
 @pytest.mark.parametrize("percent", [1, 5, 10, 20, 30, 50, 70, 90, 95, 99])
@@ -66,7 +67,7 @@ def test_positions_by_hand():
     assert paper_position(3, 0.75) == (2, 2)  # h = .75 * 4/3 * 2 = 2
 
 
-@pytest.mark.parametrize("quantile", EXACT, ids=repr)
+@pytest.mark.parametrize("quantile", [ESTIMATORS[n] for n in EXACT], ids=EXACT)
 def test_estimators_keep_the_exact_value(library, quantile, rng):
     for n, alpha in [(9, 0.1), (40, 0.1), (250, 0.01), (33, 0.5), (7, 0.9)]:
         if rank(n, alpha) == 0:
@@ -132,7 +133,7 @@ def test_nearest_averages_the_m_nearest(scores, alpha, fraction):
     np.testing.assert_allclose(x.grad, nearest / nearest.sum(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("quantile", ESTIMATORS, ids=repr)
+@every_estimator
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 50])
 @pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
 def test_finite_at_every_n_and_alpha_with_ties_too(quantile, n, rng):
@@ -151,17 +152,17 @@ def test_finite_at_every_n_and_alpha_with_ties_too(quantile, n, rng):
             np.testing.assert_allclose(x.grad.sum(), 1, atol=1e-4)
 
 
-@pytest.mark.parametrize("quantile", ESTIMATORS, ids=repr)
+@every_estimator
 def test_too_small_a_batch_says_so_and_clamps(quantile, rng):
     scores = rng.normal(size=50).astype(np.float32)
     with pytest.warns(conftr.CalibrationWarning, match=r"50 examples .* needs at least 99"):
         tau = quantile(scores, 0.01)
     assert np.isfinite(tau)
-    if quantile in EXACT:
+    if quantile in [ESTIMATORS[name] for name in EXACT]:
         assert tau == scores.min()
 
 
-@pytest.mark.parametrize("quantile", ESTIMATORS, ids=repr)
+@every_estimator
 def test_shift_equivariance(quantile, rng):
     scores = rng.normal(size=64)
     np.testing.assert_allclose(quantile(scores + 3, 0.1), quantile(scores, 0.1) + 3)
