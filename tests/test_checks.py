@@ -118,7 +118,7 @@ def test_traced_alpha_is_refused_in_words():
         (np.full(40, 1.5), ValueError, r"u must lie in \[0, 1\]; got 1.5"),
         (np.full(40, np.nan), ValueError, r"u must lie in \[0, 1\]"),
         (2.0, ValueError, r"u must lie in \[0, 1\]; got 2.0"),
-        (-0.5, ValueError, "u must be"),
+        (-0.5, ValueError, r"u must lie in \[0, 1\]; got -0.5"),
         (np.zeros(3), ValueError, r"shape \(n,\) = \(40,\).*got shape \(3,\)"),
         (np.zeros((40, 3)), ValueError, "one uniform draw an example"),
         (np.zeros(40, dtype=int), TypeError, "u must be floating point"),
@@ -190,3 +190,107 @@ def test_torch_transforms_see_no_values():
     assert found[1].item() == pytest.approx(conftr.ConfTr(0.1)(2 * x, y).item())
     gradient = torch.func.grad(lambda one: conftr.ConfTr(0.1)(one, y))(x)
     assert torch.all(torch.isfinite(gradient))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_labels_of_any_integer_type(eager, dtype):
+    logits = np.random.default_rng(0).normal(size=(30, 100)).astype(np.float32)
+    labels = np.arange(30).astype(dtype)
+    x, y = eager.asarray(logits), eager.asarray(labels)
+    assert conftr.calibrate(x, y, 0.1) == conftr.calibrate(logits, labels.astype(int), 0.1)
+    objective = conftr.ConfTr(0.1, class_weights=np.ones(100), loss_matrix=conftr.identity)
+    assert np.isfinite(float(objective(x, y)))
+    assert 0 <= conftr.accuracy(x, y) <= 1
+
+
+def test_a_type_too_narrow_for_the_classes():
+    labels = torch.arange(20, dtype=torch.uint8)
+    assert np.isfinite(conftr.calibrate(torch.randn(20, 256), labels, 0.1))
+    assert conftr.accuracy(np.eye(300)[[256, 256]], np.zeros(2, np.uint8)) == 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: conftr.ConfTr(0.1, temperature=v),
+        lambda v: conftr.ConfTr(0.1, size_weight=v),
+        lambda v: conftr.ConfTr(0.1, fraction=v),
+        lambda v: conftr.SmoothSort(v),
+        lambda v: conftr.Nearest(v),
+        lambda v: conftr.raps(LOGITS, penalty=v),
+        lambda v: conftr.aps(LOGITS, v),
+        lambda v: conftr.Shape(shrink={"a": v}),
+    ],
+)
+@pytest.mark.parametrize("value", [np.float64(-1), np.float32(-1), np.array(-1.0), -1])
+def test_numbers_of_numpy_are_checked_too(make, value):
+    with pytest.raises(ValueError, match="must"):
+        make(value)
+
+
+def test_settings_of_another_library_are_converted():
+    weights = [1.0, 5.0, 1.0]
+    x, y = torch.asarray(LOGITS), torch.asarray(LABELS)
+    expected = conftr.ConfTr(0.1, class_weights=weights)(x, y).item()
+    for make in (np.asarray, jnp.asarray, lambda w: torch.tensor(w, requires_grad=True)):
+        assert conftr.ConfTr(0.1, class_weights=make(weights))(x, y).item() == pytest.approx(
+            expected
+        )
+    assert (
+        conftr.predict(torch.zeros(2, 3), jnp.array([1, -1, 1])).tolist()
+        == [[False, True, False]] * 2
+    )
+
+
+def test_a_known_alpha_of_jax_is_known_under_jit_too():
+    x, y, alpha = jnp.asarray(LOGITS), jnp.asarray(LABELS), jnp.float32(0.1)
+    tau = jax.jit(lambda s, t: conftr.calibrate(s, t, alpha))(x, y)
+    assert tau == conftr.calibrate(x, y, 0.1)
+    assert jnp.isfinite(jax.jit(conftr.ConfTr(alpha=alpha))(x, y))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: conftr.ConfTr(alpha=[0.1, 0.2]), ValueError, "alpha must be a single number"),
+        (lambda: conftr.ConfTr(score=None), TypeError, "score must be a function; got None"),
+        (
+            lambda: conftr.ConfTr(quantile=conftr.SmoothSort),
+            TypeError,
+            r"such as SmoothSort\(...\)",
+        ),
+        (lambda: conftr.predict(LOGITS, None), TypeError, "tau must be a number"),
+        (lambda: conftr.smooth_calibrate(LOGITS, LABELS - 1, 0.1), ValueError, "labels must lie"),
+        (lambda: conftr.smooth_predict(LOGITS.astype(int), 0.5, 1.0), TypeError, "scores must be"),
+        (lambda: conftr.coverage_law(5, 3, 2), ValueError, "alpha must lie"),
+        (lambda: conftr.coverage_law(0, 3, 0.1), ValueError, "n_cal must be"),
+        (lambda: conftr.raps(LOGITS, penalty=1e-40), ValueError, "penalty must be 0 or at least"),
+        (lambda: conftr.raps(LOGITS, free_rank=1.5), ValueError, "free_rank a whole number"),
+        (lambda: conftr.calibrate(LOGITS, LABELS, []), TypeError, "alpha must be a number"),
+        (
+            lambda: conftr.evaluate(LOGITS, LABELS, score="aps", alpha=0.1, n_cal=20),
+            TypeError,
+            "score must be a function",
+        ),
+        (
+            lambda: conftr.evaluate(LOGITS, LABELS, score=conftr.thr, alpha=0.1, n_cal=20.0),
+            TypeError,
+            "n_cal must be a whole number",
+        ),
+        (
+            lambda: conftr.evaluate(LOGITS, LABELS, score=conftr.thr, alpha=0.1, n_cal=9, splits=0),
+            ValueError,
+            "splits must be",
+        ),
+    ],
+)
+def test_slips_are_named(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_warnings_point_to_the_caller():
+    for options in ({}, {"groups": "labels"}):
+        with pytest.warns(conftr.CalibrationWarning) as caught:
+            conftr.calibrate(LOGITS, LABELS, 0.001, **options)
+        assert caught[0].filename == __file__

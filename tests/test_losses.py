@@ -61,18 +61,20 @@ def test_perfect_sets_cost_nothing():
         (
             lambda: conftr.size_loss(C, Y, weights=[1, 2]),
             ValueError,
-            r"weights must have shape \(3,\)",
+            r"class weights must have shape \(3,\)",
         ),
         (lambda: conftr.size_loss(C, Y, weights=[1, -2, 1]), ValueError, "not negative"),
         (
             lambda: conftr.class_loss(C, Y, np.eye(2)),
             ValueError,
-            r"matrix must have shape \(3, 3\)",
+            r"loss matrix must have shape \(3, 3\)",
         ),
         (lambda: conftr.class_loss(C, Y, np.full((3, 3), np.nan)), ValueError, "finite"),
         (lambda: conftr.coverage_loss(C, Y, 1.0), ValueError, "alpha must lie strictly"),
+        (lambda: conftr.class_loss(C, Y - 1, np.eye(3)), ValueError, "labels must lie in 0..2"),
+        (lambda: conftr.class_loss(C, Y, [["a"]]), TypeError, "loss matrix must be numbers"),
         (lambda: conftr.size_loss(C > 0.5, Y), TypeError, "floating point"),
-        (lambda: conftr.size_loss(C, Y[:1]), ValueError, r"labels \(n,\)"),
+        (lambda: conftr.size_loss(C, Y[:1]), ValueError, "one label for each of the 2 rows"),
     ],
 )
 def test_bad_input_is_refused_in_words(make, error, words):

@@ -50,6 +50,9 @@ def test_the_named_traps():
     assert rank(99, 0.01) == 1
     assert rank(1, 0.999999) == 1
     assert rank(10, np.nextafter(1.0, 0.0)) == 10
+    assert rank(9999, np.float16(0.01)) == 100
+    assert rank(5_000_000, np.float32(0.01)) == 50_000
+    assert rank(71_630, np.float32(0.1627228)) == 11_655
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.3, 0.1, 0.05, 0.01, 0.001, 1 / 3, 0.07, 1 - 0.99])
@@ -186,3 +189,9 @@ def test_shift_equivariance(quantile, rng):
 def test_bad_settings_are_refused_in_words(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("quantile", [ESTIMATORS[n] for n in EXACT], ids=EXACT)
+def test_scores_of_minus_infinity_do_not_spoil_the_others(library, quantile):
+    scores = np.array([-np.inf, 0, 1, 2], dtype=np.float32)
+    assert library.call(lambda s: quantile(s, 0.5), scores) == 0

@@ -3,9 +3,12 @@
 import math
 from functools import lru_cache, partial
 
+import jax
+import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -212,3 +215,29 @@ def test_one_class_and_no_rows(library):
     for score in SCORES.values():
         np.testing.assert_array_equal(library.call(score, one), one)
         assert library.call(score, np.zeros((0, 4), dtype=np.float32)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("k", [3, 10, 100])
+def test_the_likeliest_class_scores_log_1_in_every_library(eager, k):
+    # Or sets lose their likeliest class to rounding as soon as accuracy exceeds 1 - alpha.
+    logits = (3 * np.random.default_rng(k).normal(size=(500, k))).astype(np.float32)
+    for score in (conftr.aps, conftr.raps):
+        assert np.all(eager.call(score, logits).max(axis=1) == 0.0)
+
+
+def test_small_own_shares_of_small_classes_keep_their_order():
+    # The share (1 - U) of a class 79.9 below the largest is smaller than any normal float32.
+    logits = np.array([[0, -79.9], [0, -81]], dtype=np.float32)
+    u = np.array([0.9999, 0.999], dtype=np.float32)
+    expected = [-79.9 + math.log(1 - np.float64(u[0])), -81 + math.log(1 - np.float64(u[1]))]
+    np.testing.assert_allclose(conftr.aps(logits, u)[:, 1], expected, rtol=1e-5)
+
+
+def test_many_draws_of_u_at_once():
+    logits = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    u = np.random.default_rng(1).random((3, 6)).astype(np.float32)
+    expected = np.stack([conftr.aps(logits, one) for one in u])
+    in_jax = jax.vmap(lambda one: conftr.aps(jnp.asarray(logits), one))(u)
+    np.testing.assert_allclose(in_jax, expected, rtol=1e-5, atol=1e-6)
+    in_torch = torch.func.vmap(lambda one: conftr.aps(torch.asarray(logits), one))
+    np.testing.assert_allclose(in_torch(torch.asarray(u)), expected, rtol=1e-5, atol=1e-6)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import array_api_compat as api
+import numpy as np
 
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
@@ -35,20 +36,30 @@ def namespace(**arrays: Array) -> Namespace:
     return next(iter(spaces.values()))
 
 
+def is_traced(array: Array) -> bool:
+    """Whether an array has no values yet, because JAX or PyTorch is tracing."""
+    if api.is_jax_array(array):
+        import jax
+
+        return isinstance(array, jax.core.Tracer)
+    if api.is_torch_array(array):
+        import torch
+
+        return bool(
+            torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(array)
+        )
+    return False
+
+
 def is_concrete(array: Array) -> bool:
-    """Whether the values can be looked at, which they cannot while JAX or PyTorch is tracing."""
+    """Whether what is computed from the array can be looked at."""
+    if is_traced(array):
+        return False
     if api.is_jax_array(array):
         import jax
 
         # Within jit even operations on known arrays are traced, which a fresh constant shows.
-        known = not isinstance(array, jax.core.Tracer)
-        return known and not isinstance(jax.numpy.zeros(()), jax.core.Tracer)
-    if api.is_torch_array(array):
-        import torch
-
-        return not (
-            torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(array)
-        )
+        return not isinstance(jax.numpy.zeros(()), jax.core.Tracer)
     return True
 
 
@@ -58,7 +69,14 @@ def constant(value: Any, like: Array, integer: bool = False) -> Array:
     dtype = like.dtype if not integer else xp.int32 if _jax(xp) else xp.int64
     if api.is_array_api_obj(value) and api.array_namespace(value) is xp:
         return xp.astype(value, dtype)
-    return xp.asarray(value, dtype=dtype, device=None if _jax(xp) else api.device(like))
+    return xp.asarray(host(value), dtype=dtype, device=None if _jax(xp) else api.device(like))
+
+
+def host(value: Any) -> Any:
+    """A known number, sequence or array of any library as a NumPy array."""
+    if api.is_torch_array(value):
+        value = value.detach().cpu().numpy()
+    return np.asarray(value)
 
 
 def default_float(xp: Namespace) -> Any:

@@ -7,12 +7,11 @@ Shapes and types are always checked. Values are checked only where they can be l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from conftr.arrays import Array, Namespace, is_concrete, namespace
+from conftr.arrays import Array, Namespace, constant, host, is_concrete, is_traced, namespace
 
 
 def logits_array(logits: Array, name: str = "logits", *, values: bool = True) -> Array:
@@ -48,18 +47,22 @@ def labels_array(labels: Array, rows: Array, name: str = "labels") -> Array:
             f"{name} must have shape (n,) with one label for each of the {rows.shape[0]} rows; "
             f"got shape {tuple(labels.shape)}."
         )
-    integers_below(xp, labels, rows.shape[1], name)
-    return labels
+    return integers_below(xp, labels, rows.shape[1], name)
 
 
-def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> None:
-    """Integer type, and every value in 0..bound-1."""
+def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> Array:
+    """Integers, every one in 0..bound-1, in the library's type for indices."""
     if not xp.isdtype(values.dtype, "integral"):
-        raise TypeError(f"{name} must be integers; got type {values.dtype}.")
+        raise TypeError(
+            f"{name} must be integers; got type {values.dtype}. "
+            f"numpy.unique({name}, return_inverse=True) numbers other labels."
+        )
+    values = constant(values, values, integer=True)
     if is_concrete(values):
         bad = (values < 0) | (values >= bound)
         if bool(xp.any(bad)):
             raise ValueError(f"{name} must lie in 0..{bound - 1}; got {_first(xp, bad, values)}.")
+    return values
 
 
 def sets_array(sets: Array, name: str = "sets") -> Array:
@@ -75,19 +78,25 @@ def sets_array(sets: Array, name: str = "sets") -> Array:
 
 
 def probability(value: Any, name: str) -> Any:
-    """A number, or a concrete array of numbers, strictly between 0 and 1."""
-    if hasattr(value, "shape") and not is_concrete(value):
+    """A number, or a known array of numbers, strictly between 0 and 1, as a NumPy array."""
+    if is_traced(value):
         raise TypeError(
             f"{name} must be known when the program is compiled, because ranks are computed from "
             f"it exactly; got a traced array. Pass it as a static argument or close over it."
         )
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiu":
+    array = host(value)
+    if array.dtype.kind not in "fiu" or array.size == 0:
         raise TypeError(f"{name} must be a number or an array of numbers; got {value!r}.")
     inside = (array > 0) & (array < 1)
     if not np.all(inside):
         raise ValueError(f"{name} must lie strictly between 0 and 1; got {array[~inside].flat[0]}.")
     return array
+
+
+def one_probability(value: Any, name: str) -> None:
+    """A single number strictly between 0 and 1."""
+    if probability(value, name).ndim:
+        raise ValueError(f"{name} must be a single number here; got {value!r}.")
 
 
 def number(
@@ -98,11 +107,14 @@ def number(
     at_least: float = -math.inf,
     below: float = math.inf,
 ) -> None:
-    """A finite number in a range; an array or a traced value is taken as it is."""
-    if hasattr(value, "shape"):
+    """A finite number in a range; a traced value is taken as it is."""
+    if is_traced(value):
         return
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool | str) or value is None or host(value).dtype.kind not in "fiu":
         raise TypeError(f"{name} must be a number; got {value!r}.")
+    if host(value).ndim:
+        raise ValueError(f"{name} must be a single number; got shape {host(value).shape}.")
+    value = float(value)
     if not (math.isfinite(value) and value > above and value >= at_least and value < below):
         rule = [f"above {above:g}"] * (above > -math.inf)
         rule += [f"at least {at_least:g}"] * (at_least > -math.inf)
@@ -115,11 +127,11 @@ def uniforms(u: Any, logits: Array) -> Array:
     xp = namespace(logits=logits)
     if u is None:
         return xp.zeros_like(logits[:, :1])
-    if isinstance(u, int | float):
-        number(u, "u", at_least=0)
-        if u > 1:
+    if not hasattr(u, "shape") or u.shape == ():
+        number(u, "u")
+        if not is_traced(u) and not 0 <= float(u) <= 1:
             raise ValueError(f"u must lie in [0, 1]; got {u}.")
-        return xp.full_like(logits[:, :1], u)
+        return xp.zeros_like(logits[:, :1]) + constant(u, logits)
     namespace(logits=logits, u=u)
     if tuple(u.shape) != (logits.shape[0],):
         raise ValueError(
@@ -132,16 +144,25 @@ def uniforms(u: Any, logits: Array) -> Array:
     return u[:, None]
 
 
-def array_of_shape(value: Any, shapes: Sequence[tuple[int, ...]], name: str, meaning: str) -> None:
-    """A setting whose shape must be one of `shapes` and whose values must be >= 0 and finite."""
-    shape = np.shape(value) if not hasattr(value, "shape") else tuple(value.shape)
-    if shape not in shapes:
-        legal = " or ".join(str(s) for s in shapes)
-        raise ValueError(f"{name} must have shape {legal}, {meaning}; got shape {shape}.")
-    if not hasattr(value, "shape") or is_concrete(value):
-        numbers = np.asarray(value)
+def array_of_shape(value: Any, shape: tuple[int, ...], name: str, meaning: str) -> None:
+    """A setting of this shape whose values are finite and not negative."""
+    if not hasattr(value, "shape"):
+        value = _numbers(value, name)
+    if tuple(value.shape) != shape:
+        raise ValueError(
+            f"{name} must have shape {shape}, {meaning}; got shape {tuple(value.shape)}."
+        )
+    if not is_traced(value):
+        numbers = _numbers(host(value), name)
         if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
             raise ValueError(f"{name} must be finite and not negative; got {numbers}.")
+
+
+def _numbers(value: Any, name: str) -> Any:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers in equal rows; got {value!r}.") from None
 
 
 def _floating(xp: Namespace, x: Array, name: str) -> Array:
@@ -152,10 +173,13 @@ def _floating(xp: Namespace, x: Array, name: str) -> Array:
 
 def _refuse_infinite(xp: Namespace, logits: Array, name: str) -> None:
     found = _first(xp, ~xp.isfinite(logits), logits)
-    raise ValueError(
-        f"{name} must be finite; got {found}. A probability of exactly 0 has no logarithm: "
-        f"raise it to the smallest number of its type before taking the log."
-    )
+    advice = "A model that gives nan has diverged or was given nan."
+    if not bool(xp.any(xp.isnan(logits))):
+        advice = (
+            "If they are logs of probabilities, some are exactly 0: "
+            "take numpy.log(numpy.maximum(p, numpy.finfo(p.dtype).tiny))."
+        )
+    raise ValueError(f"{name} must be finite; got {found}. {advice}")
 
 
 def _first(xp: Namespace, bad: Array, values: Array) -> str:

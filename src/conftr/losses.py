@@ -14,11 +14,11 @@ def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any 
     target_size: kappa; 1 does not punish sets of a single class.
     weights: omega (K,), raw, not normalised; None is 1 for every class (sec. 3.3).
     """
-    xp = _library(sets, labels)
+    xp, labels = _checked(sets, labels)
     excess = xp.sum(sets, axis=1) - target_size
     excess = xp.maximum(excess, xp.zeros_like(excess))
     if weights is not None:
-        checks.array_of_shape(weights, [(sets.shape[1],)], "weights", "one weight a class")
+        checks.array_of_shape(weights, (sets.shape[1],), "class weights", "one a class")
         excess = excess * xp.take(constant(weights, sets), labels, axis=0)
     return xp.mean(excess)
 
@@ -29,8 +29,8 @@ def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
     matrix: L (K, K), not negative. The diagonal asks for coverage, L[y,k] for sets of true class y
     without k. The identity asks for coverage alone.
     """
-    xp, k = _library(sets, labels), sets.shape[1]
-    checks.array_of_shape(matrix, [(k, k)], "matrix", "a row a true class")
+    (xp, labels), k = _checked(sets, labels), sets.shape[1]
+    checks.array_of_shape(matrix, (k, k), "loss matrix", "a row a true class")
     truth = labels[:, None] == constant(list(range(k)), sets, integer=True)[None, :]
     wrong = xp.where(truth, 1 - sets, sets)
     return xp.mean(xp.sum(xp.take(constant(matrix, sets), labels, axis=0) * wrong, axis=1))
@@ -38,20 +38,17 @@ def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
 
 def coverage_loss(sets: Array, labels: Array, alpha: Any) -> Array:
     """L_cov = (mean_i C_{i,y_i} - (1 - alpha))^2 over the batch (Bel, app. E)."""
-    xp = _library(sets, labels)
-    checks.probability(alpha, "alpha")
+    xp, labels = _checked(sets, labels)
+    checks.one_probability(alpha, "alpha")
     return (xp.mean(pick(sets, labels)) - (1 - float(alpha))) ** 2
 
 
-def _library(sets: Array, labels: Array) -> Any:
-    xp = namespace(sets=sets, labels=labels)
-    if sets.ndim != 2 or tuple(labels.shape) != (sets.shape[0],):
-        raise ValueError(
-            f"sets must have shape (n, K) and labels (n,); got {tuple(sets.shape)} and "
-            f"{tuple(labels.shape)}."
-        )
+def _checked(sets: Array, labels: Array) -> tuple[Any, Array]:
+    """The library of soft sets (n, K), and their labels (n,)."""
+    xp = namespace(sets=sets)
     if not xp.isdtype(sets.dtype, "real floating"):
         raise TypeError(
             f"sets must be degrees of membership in [0, 1], floating point; got {sets.dtype}."
         )
-    return xp
+    checks.logits_array(sets, "sets", values=False)
+    return xp, checks.labels_array(labels, sets)

@@ -31,11 +31,11 @@ def ranked_masses(logits: Array, u: Array) -> Masses:
     """
     xp = namespace(logits=logits)
     s, order = hard_sort(logits)
-    if not is_concrete(logits):
+    if not (is_concrete(logits) and is_concrete(u)):
         return Masses(order, *_running(xp, s, u))
     plain = _plain(xp, s, u)
-    odd = (s[:, :1] < s[:, -1:] - _SPAN) | (u >= 1)
-    odd = odd | xp.any(s[:, 1:] == s[:, :-1], axis=1, keepdims=True)
+    smallest = s[:, :1] - s[:, -1:] + xp.log(xp.where(u < 1, 1 - u, 1.0))
+    odd = (smallest < -_SPAN) | (u >= 1) | xp.any(s[:, 1:] == s[:, :-1], axis=1, keepdims=True)
     if not bool(xp.any(odd)):
         return Masses(order, *plain)
     return Masses(
@@ -50,7 +50,10 @@ def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     upto = xp.cumulative_sum(mass, axis=1)
     below = xp.concat([xp.zeros_like(upto[:, :1]), upto[:, :-1]], axis=1)
     tiny = xp.full_like(u, xp.finfo(s.dtype).smallest_normal)
-    log_mass = xp.log(xp.maximum(below + (1 - u) * mass, tiny)) - xp.log(upto[:, -1:])
+    # Not the last running sum: at U = 0 the top class must score log 1 exactly, and a library's
+    # running sum may round otherwise than the sum made here.
+    total = below[:, -1:] + mass[:, -1:]
+    log_mass = xp.log(xp.maximum(below + (1 - u) * mass, tiny)) - xp.log(total)
     return log_mass, constant(list(reversed(range(s.shape[1]))), s)[None, :]
 
 

@@ -34,7 +34,7 @@ def accuracy(logits: Array, labels: Array) -> Any:
     logits = checks.logits_array(logits)
     labels = checks.labels_array(labels, logits)
     xp = namespace(logits=logits)
-    return _mean(xp, xp.astype(xp.argmax(logits, axis=1), labels.dtype) == labels)
+    return _mean(xp, constant(xp.argmax(logits, axis=1), labels, integer=True) == labels)
 
 
 def class_coverage(sets: Array, labels: Array) -> Array:
@@ -97,6 +97,9 @@ def coverage_law(n_cal: int, n_test: int, alpha: float) -> npt.NDArray[np.float6
     count is beta-binomial; with ties it is larger. Summed in logs from the ratios of neighbouring
     terms, p(j+1) / p(j) = (n - j) (a + j) / ((j + 1) (b + n - j - 1)).
     """
+    checks.one_probability(alpha, "alpha")
+    checks.number(n_cal, "n_cal", at_least=1)
+    checks.number(n_test, "n_test", at_least=0)
     b = rank(n_cal, alpha)
     if b == 0:
         return np.append(np.zeros(n_test), 1.0)

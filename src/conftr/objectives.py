@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from conftr import checks
-from conftr.arrays import Array, log_softmax, namespace, pick
+from conftr.arrays import Array, is_traced, log_softmax, namespace, pick
 from conftr.losses import class_loss, coverage_loss, size_loss
 from conftr.quantile import Quantile, SmoothSort
 from conftr.scores import thr, thr_logits
@@ -70,7 +70,7 @@ class ConfTr:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        checks.probability(self.alpha, "alpha")
+        checks.one_probability(self.alpha, "alpha")
         _check_sets_settings(self)
         checks.number(self.cross_entropy_weight, "cross_entropy_weight", at_least=0)
         if self.fraction is not None:
@@ -87,7 +87,7 @@ class ConfTr:
         )
         sets = smooth_predict(scores[predicting, :], tau, self.temperature)
         total = _log_loss(self, sets, labels[predicting])
-        if isinstance(self.cross_entropy_weight, int | float) and self.cross_entropy_weight == 0:
+        if not is_traced(self.cross_entropy_weight) and self.cross_entropy_weight == 0:
             return total
         return total + self.cross_entropy_weight * _cross_entropy(logits, labels)
 
@@ -150,7 +150,7 @@ class Bel:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        checks.probability(self.alpha, "alpha")
+        checks.one_probability(self.alpha, "alpha")
         checks.number(self.temperature, "temperature", above=0)
         checks.number(self.size_weight, "size_weight", at_least=0)
 
@@ -190,8 +190,10 @@ def _check_sets_settings(objective: ConfTr | CoverTr) -> None:
     checks.number(objective.size_weight, "size_weight", at_least=0)
     checks.number(objective.target_size, "target_size", at_least=0)
     for name in ("score", "quantile", "set_loss"):
-        value = getattr(objective, name, None)
-        if value is not None and not callable(value):
+        value = getattr(objective, name, thr)  # CoverTr has no quantile
+        if isinstance(value, type):
+            raise TypeError(f"{name} must be a value such as {value.__name__}(...), not the class.")
+        if not callable(value) and not (name == "set_loss" and value is None):
             raise TypeError(f"{name} must be a function; got {value!r}.")
     if objective.set_loss is not None and objective.loss_matrix is not None:
         raise ValueError(

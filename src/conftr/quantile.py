@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from conftr import checks
-from conftr.arrays import Array, hard_sort, namespace, smallest, stop_gradient
+from conftr.arrays import Array, hard_sort, host, namespace, smallest, stop_gradient
 from conftr.sorting import mix
 
 Quantile: TypeAlias = Callable[[Array, float], Array]
@@ -36,13 +36,16 @@ class CalibrationWarning(UserWarning):
 def rank(n: int, alpha: Any) -> int:
     """r = floor(alpha (n + 1)), exactly; 0 when n examples are too few for alpha.
 
-    alpha is read as a number known up to the rounding of its own type: if alpha (n + 1) falls
-    short of an integer by no more than that (0.3 * 10, 1 - 0.9, float32(0.01)), it is that
-    integer. What this could cost the guarantee is two units in the last place of alpha.
+    alpha is read as the decimal it prints as in its own type (0.3, float32(0.01)). If alpha
+    (n + 1) then falls short of an integer by no more than the rounding of a difference such as
+    1 - 0.9, it is that integer; this could cost the guarantee 4.4e-16.
     """
-    value = np.asarray(alpha)
-    rounding = 2 * float(np.finfo(value.dtype if value.dtype.kind == "f" else np.float64).eps)
-    return min(n, math.floor((Fraction(float(value)) + Fraction(rounding)) * (n + 1)))
+    value = _decimal(alpha) + Fraction(2 * float(np.finfo(np.float64).eps))
+    return min(n, math.floor(value * (n + 1)))
+
+
+def _decimal(alpha: Any) -> Fraction:
+    return Fraction(str(host(alpha)[()]))
 
 
 def examples_needed(alpha: float) -> int:
@@ -62,7 +65,7 @@ def paper_position(n: int, alpha: float) -> tuple[int, int]:
 
     At n = 250 and alpha = .01 these are the 3rd and 4th smallest scores, where the exact rank is 2.
     """
-    h = Fraction(str(float(alpha))) * Fraction(n + 1, n) * (n - 1)
+    h = _decimal(alpha) * Fraction(n + 1, n) * (n - 1)
     return min(math.floor(h), n - 1), min(math.ceil(h), n - 1)
 
 
@@ -153,10 +156,12 @@ def _order_statistic(scores: Array, alpha: float) -> Array:
 
 
 def _with_gradient(tau: Array, scores: Array, weights: Array) -> Array:
-    """The value of tau with the gradient sum_i w_i dE_i / sum_i w_i."""
+    """The value of tau with the gradient sum_i w_i dE_i / sum_i w_i, over the finite scores."""
     xp = namespace(scores=scores)
-    weights = xp.astype(weights, scores.dtype)
-    mean = xp.sum(weights * scores) / xp.sum(weights)
+    finite = xp.isfinite(scores)
+    weights = xp.where(finite, xp.astype(weights, scores.dtype), 0.0)
+    total = xp.sum(weights)
+    mean = xp.sum(weights * xp.where(finite, scores, 0.0)) / xp.where(total > 0, total, 1.0)
     return tau + (mean - stop_gradient(mean))
 
 
@@ -168,7 +173,7 @@ def _size(scores: Array, alpha: float) -> int:
             f"scores must have shape (n,) with n >= 1, one for each calibration example; "
             f"got shape {tuple(scores.shape)}."
         )
-    checks.probability(alpha, "alpha")
+    checks.one_probability(alpha, "alpha")
     n = int(scores.shape[0])
     if rank(n, alpha) == 0:
         warnings.warn(

@@ -31,6 +31,7 @@ from conftr.sorting import mix, unmix
 
 _SURE = -1e-3  # log-probabilities above are computed from the rest
 _UNDERFLOW = 1e-35  # masses below are compared by their log
+_SMALLEST_PENALTY = 1e-6
 _LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
 
 
@@ -74,8 +75,14 @@ def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int 
     logits = checks.logits_array(logits)
     checks.number(penalty, "penalty", at_least=0)
     checks.number(free_rank, "free_rank", at_least=0)
+    penalty = float(penalty)
     if penalty == 0:
         return aps(logits, u)
+    if penalty < _SMALLEST_PENALTY or free_rank != int(free_rank):
+        raise ValueError(
+            f"penalty must be 0 or at least {_SMALLEST_PENALTY:g} and free_rank a whole number; "
+            f"got {penalty:g} and {free_rank}."
+        )
     return by_rows(
         lambda rows, draws: _raps_rows(rows, draws, penalty, free_rank),
         logits,

@@ -74,27 +74,31 @@ def smooth_calibrate(
     scores: Array, labels: Array, alpha: float, quantile: Quantile = SmoothSort(0.1)
 ) -> Array:
     """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`."""
-    namespace(scores=scores, labels=labels)
-    return quantile(pick(scores, labels), alpha)
+    scores = checks.logits_array(scores, "scores", values=False)
+    return quantile(pick(scores, checks.labels_array(labels, scores)), alpha)
 
 
 def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
     """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict`."""
+    scores = checks.logits_array(scores, "scores", values=False)
     checks.number(temperature, "temperature", above=0)
     return sigmoid((scores - _threshold(tau, scores)) / temperature)
 
 
 def _threshold(tau: Any, scores: Array) -> Array:
     """tau beside the scores: their library, device and type, and a shape that broadcasts."""
+    if tau is None:
+        raise TypeError("tau must be a number or an array of numbers; got None.")
     tau = constant(tau, scores)
     try:
         np.broadcast_shapes(tuple(tau.shape), tuple(scores.shape))
     except ValueError:
         raise ValueError(
             f"tau must broadcast against the scores of shape {tuple(scores.shape)}; got shape "
-            f"{tuple(tau.shape)}. Group thresholds are given as tau[groups][:, None]."
+            f"{tuple(tau.shape)}. Group thresholds are given as tau[groups][:, None], those of "
+            f"several alphas as tau[:, None, None]."
         ) from None
-    if tau.ndim < 3 and is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
+    if is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
         raise ValueError("tau must not be nan.")
     return tau
 
@@ -105,10 +109,12 @@ def _marginal(own: Array, alphas: Any) -> Array:
     ranks = [rank(n, alpha) for alpha in alphas.ravel()]
     for alpha, r in zip(alphas.ravel(), ranks, strict=True):
         if r == 0:
-            _warn(
+            warnings.warn(
                 f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
                 f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
-                f"class."
+                f"class.",
+                CalibrationWarning,
+                stacklevel=3,
             )
     ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
     tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
@@ -147,10 +153,12 @@ def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
     if short:
         listed = ", ".join(short[:10]) + (f" and {len(short) - 10} more" if short[10:] else "")
         every = "is in every set" if kind == "class" else "gets every class in its sets"
-        _warn(
+        warnings.warn(
             f"alpha = {alpha:g} needs at least {examples_needed(alpha)} calibration examples of "
             f"each {kind}; too few for {listed}. The threshold there is -inf: such a {kind} "
-            f"{every}."
+            f"{every}.",
+            CalibrationWarning,
+            stacklevel=4,
         )
     return constant(ranks, own, integer=True)
 
@@ -166,9 +174,5 @@ def _group_ids(groups: Array, labels: Array, n_groups: int | None) -> tuple[Arra
         if not is_concrete(groups):
             raise ValueError("n_groups must be given under jit, where groups cannot be counted.")
         n_groups = max(1, int(xp.max(groups)) + 1)
-    checks.integers_below(xp, groups, n_groups, "groups")
-    return groups, n_groups
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, CalibrationWarning, stacklevel=4)
+    checks.number(n_groups, "n_groups", at_least=1)
+    return checks.integers_below(xp, groups, int(n_groups), "groups"), int(n_groups)

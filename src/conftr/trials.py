@@ -40,11 +40,16 @@ def evaluate(
 
     Gives one record for each split and alpha, ready for a data frame. `tail` is the probability
     of so low a coverage if the guarantee holds (exact, beta-binomial); `consistent` says whether
-    it is at least 0.005. What has no examples is None.
+    it is at least 0.005. What has no examples is None, and so is a tau of -inf.
     """
     logits = checks.logits_array(logits)
     labels = checks.labels_array(labels, logits)
-    alphas = np.atleast_1d(checks.probability(alpha, "alpha"))
+    alphas = np.ravel(checks.probability(alpha, "alpha"))
+    checks.number(splits, "splits", at_least=1)
+    if not callable(score):
+        raise TypeError(f"score must be a function such as conftr.thr; got {score!r}.")
+    if not isinstance(n_cal, int | np.integer):
+        raise TypeError(f"n_cal must be a whole number; got {n_cal!r}.")
     n_test = int(logits.shape[0]) - n_cal
     if n_cal < 1 or n_test < 1:
         raise ValueError(
@@ -64,7 +69,12 @@ def evaluate(
             tail = float(law[round(measured["coverage"] * n_test)])
             records.append(
                 {"split": split, "alpha": float(a), "n_cal": n_cal, "n_test": n_test}
-                | {"tau": float(tau), "accuracy": top, "tail": tail, "consistent": tail >= _TAIL}
+                | {
+                    "tau": None if tau == -math.inf else float(tau),
+                    "accuracy": top,
+                    "tail": tail,
+                    "consistent": tail >= _TAIL,
+                }
                 | measured
             )
     return records
