@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import conftr
 from timing import best_time, temporary_megabytes
 
+RANDOMIZED = {"include_last_label": "randomized"}  # with U, as conftr.aps is given it
 ALPHA, N_CAL, N_TEST, K = 0.05, 10_000, 100_000, 100
 
 
@@ -113,7 +114,8 @@ def mapie(score, classifier, features):
             random_state=0,
         )
         conformal.conformalize(features[CAL], LABELS[CAL])
-        return conformal.predict_set(features[TEST])[1][:, :, 0]
+        options = {"conformity_score_params": RANDOMIZED} if score == "aps" else {}
+        return conformal.predict_set(features[TEST], **options)[1][:, :, 0]
 
     return run
 

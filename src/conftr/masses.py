@@ -33,15 +33,16 @@ def ranked_masses(logits: Array, u: Array) -> Masses:
     s, order = hard_sort(logits)
     if not (is_concrete(logits) and is_concrete(u)):
         return Masses(order, *_running(xp, s, u))
-    plain = _plain(xp, s, u)
+    # First whether there is anything odd at all: few blocks of rows have ties.
+    ties = s[:, 1:] == s[:, :-1]
     smallest = s[:, :1] - s[:, -1:] + xp.log(xp.where(u < 1, 1 - u, 1.0))
-    odd = (smallest < -_SPAN) | (u >= 1) | xp.any(s[:, 1:] == s[:, :-1], axis=1, keepdims=True)
-    if not bool(xp.any(odd)):
-        return Masses(order, *plain)
-    return Masses(
-        order,
-        *(xp.where(odd, a, b) for a, b in zip(_running(xp, s, u), plain, strict=True)),
-    )
+    odd = (smallest < -_SPAN) | (u >= 1)
+    if not bool(xp.any(odd)) and not bool(xp.any(ties)):
+        return Masses(order, *_plain(xp, s, u))
+    odd = odd | xp.any(ties, axis=1, keepdims=True)
+    tame = _plain(xp, xp.where(odd, 0.0, s), xp.where(odd, 0.0, u))
+    pairs = zip(_running(xp, s, u), tame, strict=True)
+    return Masses(order, *(xp.where(odd, a, b) for a, b in pairs))
 
 
 def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
@@ -49,11 +50,10 @@ def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     mass = xp.exp(s - s[:, -1:])
     upto = xp.cumulative_sum(mass, axis=1)
     below = xp.concat([xp.zeros_like(upto[:, :1]), upto[:, :-1]], axis=1)
-    tiny = xp.full_like(u, xp.finfo(s.dtype).smallest_normal)
     # Not the last running sum: at U = 0 the top class must score log 1 exactly, and a library's
     # running sum may round otherwise than the sum made here.
     total = below[:, -1:] + mass[:, -1:]
-    log_mass = xp.log(xp.maximum(below + (1 - u) * mass, tiny)) - xp.log(total)
+    log_mass = xp.log(below + (1 - u) * mass) - xp.log(total)
     return log_mass, constant(list(reversed(range(s.shape[1]))), s)[None, :]
 
 
