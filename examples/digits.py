@@ -53,7 +53,7 @@ def main() -> None:
     print("Where it is sure, and where it is not:\n")
     chosen = [*np.flatnonzero(sizes == 1)[:2], *np.argsort(-sizes, kind="stable")[:2]]
     show(X[test][chosen], sets[chosen], y[test][chosen])
-    print("\nNext: README.md shows how to train through this, so that the sets come out smaller.")
+    print("\nNext: README.md shows how to train through this, and how to have a say in the sets.")
 
 
 if __name__ == "__main__":
