@@ -42,7 +42,8 @@ class CrossEntropy:
 class ConfTr:
     """Conformal training (Alg. 1, eq. (3) and (4)): calibrate and predict within the batch.
 
-    alpha: the share of sets that may miss the truth.
+    alpha: the share of sets that may miss the truth. A quantile at alpha takes 1 / alpha - 1
+        calibrating examples, so alpha = .01 a batch of about 200; smaller ones train, and say so.
     score: conformity score, logits (n, K) -> (n, K).
     quantile: estimator of tau and its gradient; the batch's tau is thrown away after each step.
     temperature: T of the soft sets.
@@ -54,6 +55,9 @@ class ConfTr:
         None calibrates and predicts on the whole batch.
     cross_entropy_weight: weight of a cross-entropy term over the whole batch.
     set_loss: any function of (soft sets, labels) >= 0, in place of the class loss.
+
+    objective = ConfTr(alpha=0.05, quantile=Nearest(0.05), loss_matrix=conftr.identity)
+    loss = objective(model(x), y)
     """
 
     alpha: float = 0.01
