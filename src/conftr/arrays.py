@@ -155,8 +155,9 @@ def unsort(values: Array, order: Array) -> Array:
     """Undo a sort: values (..., n) that stand at the places `order` gave, in their first order."""
     xp = api.array_namespace(values)
     if api.is_numpy_namespace(xp):
-        out = xp.empty_like(values)
-        xp.put_along_axis(out, order, values, axis=-1)
+        out, n = xp.empty_like(values), values.shape[-1]
+        starts = n * xp.arange(values.size // n if n else 0)
+        out.reshape(-1)[(order.reshape(-1, n) + starts[:, None]).reshape(-1)] = values.reshape(-1)
         return out
     return xp.take_along_axis(values, xp.argsort(order, axis=-1, stable=False), axis=-1)
 

@@ -48,8 +48,7 @@ def ranked_masses(logits: Array, u: Array) -> Masses:
 def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     """log(sum_{i<j} exp(s_i) + (1 - U) exp(s_j)) - log(sum_i exp(s_i)) for sorted logits (n, K)."""
     mass = xp.exp(s - s[:, -1:])
-    upto = xp.cumulative_sum(mass, axis=1)
-    below = xp.concat([xp.zeros_like(upto[:, :1]), upto[:, :-1]], axis=1)
+    below = xp.cumulative_sum(mass, axis=1, include_initial=True)[:, :-1]
     # Not the last running sum: at U = 0 the top class must score log 1 exactly, and a library's
     # running sum may round otherwise than the sum made here.
     total = below[:, -1:] + mass[:, -1:]
