@@ -121,9 +121,18 @@ def test_help_is_light():
     assert done.stdout.endswith("[]\n")
 
 
+# A process started in the background, as in many a CI, ignores Ctrl-C, and so do its children.
+INTERRUPTIBLE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from conftr.cli import main
+main()
+"""
+
+
 def test_interrupted_and_taken_up(tmp_path):
     """Ctrl-C says that the same command goes on, and it does."""
-    command = [sys.executable, "-m", "conftr.cli", "compare", "digits", "--methods", "baseline"]
+    command = [sys.executable, "-c", INTERRUPTIBLE, "compare", "digits", "--methods", "baseline"]
     command += ["--trials", "1", "--splits", "2", "--model", "linear", "--epochs"]
     settings = {
         "cwd": tmp_path,
