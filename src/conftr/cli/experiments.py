@@ -1,40 +1,16 @@
-"""The command line: verbs only. What they do lies in the modules they import when called."""
+"""Verbs of the researcher: compare methods, print a comparison again, search settings."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from conftr.experiments.runner import Workshop
-    from conftr.experiments.watch import Watch
-
-app = typer.Typer(
-    help="Classifiers that answer with a set of classes, trained through conformal prediction.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-data_app = typer.Typer(help="Datasets: what is there, and get what is not.", no_args_is_help=True)
-app.add_typer(data_app, name="data")
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
-]
-Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
-Runs = Annotated[
-    Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
+from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
 
 
 class Format(StrEnum):
@@ -46,29 +22,6 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def main() -> None:
-    """The program `conftr`."""
-    app()
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"conftr {version('conftr')}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Classifiers that answer with a set of classes, trained through conformal prediction."""
-
-
-@app.command()
 def compare(
     dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")] = "digits",
     methods: Annotated[
@@ -111,7 +64,7 @@ def compare(
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with _in_words(), _watch(quiet or as_json) as watch:
+    with in_words(), watched(quiet or as_json) as watch:
         from conftr.experiments import comparison, reading
         from conftr.experiments.settings import Wish
 
@@ -126,23 +79,21 @@ def compare(
             dataset, reading.names(methods), reading.numbers(alpha), trials, splits, wish
         )
         asked.specifications()
-        file = comparison.compare(asked, _workshop(results, runs, data_dir, watch))
+        file = comparison.compare(asked, workshop(results, runs, data_dir, watch))
     _print_table(file, Format.JSON if as_json else Format.TABLE)
     if not quiet and not as_json:
         typer.echo(f"Results: {file}\nThis table again: conftr table {file}", err=True)
 
 
-@app.command()
 def table(
     file: Annotated[Path, typer.Argument(help="A comparison that `conftr compare` wrote.")],
     form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
 ) -> None:
     """Print the table of a comparison again, from its results."""
-    with _in_words():
+    with in_words():
         _print_table(file, form)
 
 
-@app.command()
 def search(
     dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
     method: Annotated[str, typer.Argument(help="A method of `conftr compare`.")],
@@ -155,54 +106,15 @@ def search(
     quiet: Quiet = False,
 ) -> None:
     """Find a method's settings by the paper's grid, on held-out training data alone."""
-    with _in_words(), _watch(quiet) as watch:
+    with in_words(), watched(quiet) as watch:
         from conftr.experiments import search as grid
         from conftr.experiments import settings
 
         asked = grid.default(dataset, method)
-        found = grid.search(asked, _workshop(results, runs, data_dir, watch))
+        found = grid.search(asked, workshop(results, runs, data_dir, watch))
         if adopt:
             settings.adopt(dataset, method, found["chosen"])
     typer.echo(json.dumps(found["chosen"]))
-
-
-@data_app.command("list")
-def data_list(data_dir: DataDir = None) -> None:
-    """Every dataset by name, and where it lies or how it can be got."""
-    with _in_words():
-        from conftr import data
-
-        for one in data.available(data_dir=data_dir):
-            where = one.place and (one.place.folder or one.place.label)
-            missing = f"not here ({one.megabytes:g} MB: conftr data fetch {one.name})"
-            typer.echo(f"{one.name:15} {where or missing}")
-
-
-@data_app.command("fetch")
-def data_fetch(
-    name: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-) -> None:
-    """Get a dataset, unless it is there."""
-    with _in_words():
-        from conftr import data
-
-        place = data.fetch(name, data_dir=data_dir, progress=not quiet)
-        typer.echo(f"{name}: {place.folder or place.label}")
-
-
-def _workshop(results: Path, runs: Path, data_dir: Path | None, watch: Watch) -> Workshop:
-    """Where everything lies; compiled programs are kept from now on."""
-    from functools import partial
-
-    from conftr import data
-    from conftr.experiments.runner import Workshop
-    from conftr.experiments.store import Store
-    from conftr.training import use_compilation_cache
-
-    use_compilation_cache()
-    return Workshop(Store(results), runs, partial(data.load, data_dir=data_dir), watch)
 
 
 def _print_table(file: Path, form: Format) -> None:
@@ -228,45 +140,3 @@ def _draw(found: list[Any]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 120)
     for one in found:
         console.print(tables.draw(one))
-
-
-@contextmanager
-def _watch(quiet: bool) -> Iterator[Watch]:
-    """Bars on a terminal, lines in a log, nothing where it is to be quiet; on standard error."""
-    from rich.console import Console
-
-    from conftr.experiments.watch import Bars, Lines, Silent
-
-    console = Console(stderr=True)
-    if quiet:
-        yield Silent()
-    elif console.is_terminal:
-        with Bars(console) as bars:
-            yield bars
-    else:
-        yield Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo(
-            "conftr: stopped. The same command goes on where it was; nothing that was saved is "
-            "done again.",
-            err=True,
-        )
-        raise typer.Exit(1) from None
-    except typer.Exit:
-        raise
-    except Exception as error:
-        if os.environ.get("CONFTR_TRACEBACK"):
-            raise
-        typer.echo(f"conftr: {error or type(error).__name__}", err=True)
-        raise typer.Exit(1) from None
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,45 @@
+"""The command line: verbs only. What they do lies in the modules they import when called."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from conftr.cli import data, experiments
+
+app = typer.Typer(
+    help="Classifiers that answer with a set of classes, trained through conformal prediction.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for verb in (experiments.compare, experiments.table, experiments.search):
+    app.command()(verb)
+
+data_app = typer.Typer(help="Datasets: what is there, and get what is not.", no_args_is_help=True)
+data_app.command("list")(data.show)
+data_app.command("fetch")(data.fetch)
+app.add_typer(data_app, name="data")
+
+
+def main() -> None:
+    """The program `conftr`."""
+    app()
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"conftr {version('conftr')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Classifiers that answer with a set of classes, trained through conformal prediction."""

@@ -1,0 +1,33 @@
+"""Verbs of `conftr data`: which datasets are there, and get what is not."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from conftr.cli.manners import DataDir, Quiet, in_words
+
+
+def show(data_dir: DataDir = None) -> None:
+    """Every dataset by name, and where it lies or how it can be got."""
+    with in_words():
+        from conftr import data
+
+        for one in data.available(data_dir=data_dir):
+            where = one.place and (one.place.folder or one.place.label)
+            missing = f"not here ({one.megabytes:g} MB: conftr data fetch {one.name})"
+            typer.echo(f"{one.name:15} {where or missing}")
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """Get a dataset, unless it is there."""
+    with in_words():
+        from conftr import data
+
+        place = data.fetch(name, data_dir=data_dir, progress=not quiet)
+        typer.echo(f"{name}: {place.folder or place.label}")

@@ -1,0 +1,76 @@
+"""What all verbs share: options of one meaning, progress on standard error, errors in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from conftr.experiments.runner import Workshop
+    from conftr.experiments.watch import Watch
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
+]
+Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
+Runs = Annotated[
+    Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
+
+
+def workshop(results: Path, runs: Path, data_dir: Path | None, watch: Watch) -> Workshop:
+    """Where everything lies; compiled programs are kept from now on."""
+    from functools import partial
+
+    from conftr import data
+    from conftr.experiments.runner import Workshop
+    from conftr.experiments.store import Store
+    from conftr.training import use_compilation_cache
+
+    use_compilation_cache()
+    return Workshop(Store(results), runs, partial(data.load, data_dir=data_dir), watch)
+
+
+@contextmanager
+def watched(quiet: bool) -> Iterator[Watch]:
+    """Bars on a terminal, lines in a log, nothing where it is to be quiet; on standard error."""
+    from rich.console import Console
+
+    from conftr.experiments.watch import Bars, Lines, Silent
+
+    console = Console(stderr=True)
+    if quiet:
+        yield Silent()
+    elif console.is_terminal:
+        with Bars(console) as bars:
+            yield bars
+    else:
+        yield Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(
+            "conftr: stopped. The same command goes on where it was; nothing that was saved is "
+            "done again.",
+            err=True,
+        )
+        raise typer.Exit(1) from None
+    except typer.Exit:
+        raise
+    except Exception as error:
+        if os.environ.get("CONFTR_TRACEBACK"):
+            raise
+        typer.echo(f"conftr: {error or type(error).__name__}", err=True)
+        raise typer.Exit(1) from None
