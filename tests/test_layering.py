@@ -26,7 +26,7 @@ CORE = [
     "trials",
 ]
 TRAINING = ["machine", "models", "optimisers", "epochs", "checkpoints", "runs", "training"]
-WORLD = ["data", "experiments", "cli"]
+WORLD = ["data", "evidence", "experiments", "cli"]
 HOUSE = [*CORE, *TRAINING, *WORLD]
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
