@@ -8,6 +8,7 @@ import polars
 import pytest
 
 import conftr
+from conftr.trials import measure
 
 
 def pool(n=600, k=5, seed=0):
@@ -96,6 +97,18 @@ def test_absent_classes_are_none():
     )
     assert all(row["class_coverage"][3] is None for row in rows)
     assert all(row["inefficiency[none]"] is None for row in rows)
+    assert all(row["miscoverage[none->]"] is None for row in rows)
+    assert all(0 <= row["miscoverage[->none]"] <= 1 for row in rows)
+
+
+def test_shapes_of_sets_are_measured_as_by_the_metrics():
+    """`measure` of sets {0}, {0, 1}, {2} of true classes 0, 0, 1: worked out on paper."""
+    sets = np.array([[True, False, False], [True, True, False], [False, False, True]])
+    found = measure(sets, np.array([0, 0, 1]), {"low": [0]})
+    third = pytest.approx(1 / 3)
+    assert found["coverage_confusion"] == [[pytest.approx(2 / 3), third, 0], [0, 0, third], [0] * 3]
+    assert found["miscoverage[low->]"] == 0.5  # one of two sets of class 0 holds another class
+    assert found["miscoverage[->low]"] == 0.0
 
 
 def test_consistency_with_the_guarantee():

@@ -36,7 +36,8 @@ def evaluate(
     score: logits -> scores. If its second parameter is `u`, as in `aps` and `raps`, every split
         draws a fresh U for each example; bind it (`functools.partial(aps, u=None)`) to fix it.
     alpha: a number, or several.
-    groups: named groups of classes to report on.
+    groups: named groups of classes to report on; `miscoverage[name->]` is the share of the group's
+        examples whose set holds a class of another, `miscoverage[->name]` the reverse.
 
     Gives one record for each split and alpha, ready for a data frame. `tail` is the probability
     of so low a coverage if the guarantee holds (exact, beta-binomial); `consistent` says whether
@@ -92,8 +93,12 @@ def measure(sets: Array, labels: Array, groups: Mapping[str, Sequence[int]]) -> 
         "size_stratified_coverage": _plain(metrics.size_stratified_coverage(sets, labels)),
         "class_coverage": _plain(metrics.class_coverage(sets, labels)),
         "class_inefficiency": _plain(metrics.class_inefficiency(sets, labels)),
+        "coverage_confusion": _plain_rows(metrics.coverage_confusion(sets, labels)),
     }
     for name, group in groups.items():
+        others = [k for k in range(int(sets.shape[1])) if k not in group]
+        record[f"miscoverage[{name}->]"] = _miscoverage(sets, labels, group, others)
+        record[f"miscoverage[->{name}]"] = _miscoverage(sets, labels, others, group)
         (record[f"coverage[{name}]"],) = _plain(metrics.group_coverage(sets, labels, [group]))
         (record[f"inefficiency[{name}]"],) = _plain(
             metrics.group_inefficiency(sets, labels, [group])
@@ -121,6 +126,20 @@ def _draws_u(score: Callable[..., Array]) -> bool:
     """Whether U is free: a second, positional parameter of that name (binding it ends that)."""
     parameters = list(inspect.signature(score).parameters.values())[1:2]
     return any(p.name == "u" and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+
+
+def _miscoverage(
+    sets: Array, labels: Array, group: Sequence[int], others: Sequence[int]
+) -> float | None:
+    """Share of the group's examples whose set holds any of the others; None without examples."""
+    if not group or not others:
+        return None
+    share = float(metrics.miscoverage(sets, labels, group, others))
+    return None if math.isnan(share) else share
+
+
+def _plain_rows(values: Array) -> list[list[float | None]]:
+    return [_plain(values[i, ...]) for i in range(values.shape[0])]
 
 
 def _plain(values: Array) -> list[float | None]:

@@ -27,11 +27,16 @@ def measured(size, **changes):
         "consistent": True,
         "class_inefficiency": [size, None],
         "class_coverage": [1.0, None],
+        "coverage_confusion": [[size / 4, 0.0], [0.0, 0.5]],
         "size_histogram": [1, 3, 0],
         "coverage[some]": 0.75,
         "inefficiency[some]": 2 * size,
+        "miscoverage[some->]": size / 10,
+        "miscoverage[->some]": 0.5,
         "coverage[none]": None,
         "inefficiency[none]": None,
+        "miscoverage[none->]": None,
+        "miscoverage[->none]": 0.5,
     } | changes
 
 
@@ -48,5 +53,16 @@ def test_summary_by_hand():
     assert found["class_coverage"] == [1.0, None]
     assert found["sizes"] == [0.25, 0.75, 0.0]
     assert found["groups"]["some"]["inefficiency"]["mean"] == 5
-    assert found["groups"]["none"] == {"inefficiency": None, "coverage": None}
+    assert found["groups"]["some"]["leaving"]["mean"] == 0.25
+    assert found["groups"]["some"]["entering"]["mean"] == 0.5
+    assert found["groups"]["none"]["inefficiency"] is None
+    assert found["groups"]["none"]["coverage"] is None
+    assert found["groups"]["none"]["leaving"] is None
+    assert found["groups"]["none"]["entering"]["mean"] == 0.5
+    assert found["coverage_confusion"] == [[0.625, 0.0], [0.0, 0.5]]
     assert found["splits"]["inefficiency"] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_matrix_of_many_classes_is_not_kept():
+    many = measured(1.0, coverage_confusion=np.zeros((21, 21)))
+    assert summarise([[many]])["coverage_confusion"] is None

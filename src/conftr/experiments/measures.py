@@ -17,6 +17,7 @@ from conftr.trials import Record as Measured
 Rows: TypeAlias = Sequence[Sequence[Measured]]  # trials x splits
 
 _DIGITS = 6
+_CLASSES_WITH_MATRIX = 20
 
 
 def summarise(rows: Rows) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def summarise(rows: Rows) -> dict[str, Any]:
         "consistent": _rounded(np.mean(_numbers(rows, "consistent"))),
         "class_inefficiency": _means(rows, "class_inefficiency"),
         "class_coverage": _means(rows, "class_coverage"),
+        "coverage_confusion": _matrix(rows, "coverage_confusion"),
         "sizes": _means(rows, "size_histogram", over=rows[0][0]["n_test"]),
         "groups": {name: _group(rows, name) for name in groups},
         "splits": {name: _rounded(_numbers(rows, name)) for name in ("inefficiency", "coverage")},
@@ -46,9 +48,30 @@ def spread(values: npt.NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def _group(rows: Rows, name: str) -> dict[str, Any]:
-    """Coverage and inefficiency of a group of classes, or None where it has no examples."""
-    found = {what: _numbers(rows, f"{what}[{name}]") for what in ("inefficiency", "coverage")}
+    """What is measured of a group of classes; None where it has no examples.
+
+    leaving: share of its examples whose set holds a class of another group (mis-coverage).
+    entering: share of the others' examples whose set holds a class of it.
+    """
+    found = {
+        "inefficiency": _numbers(rows, f"inefficiency[{name}]"),
+        "coverage": _numbers(rows, f"coverage[{name}]"),
+        "leaving": _numbers(rows, f"miscoverage[{name}->]"),
+        "entering": _numbers(rows, f"miscoverage[->{name}]"),
+    }
     return {what: None if np.isnan(v).any() else spread(v) for what, v in found.items()}
+
+
+def _matrix(rows: Rows, name: str) -> list[list[float]] | None:
+    """Means over trials and splits of a matrix (K, K); None where it has too many entries to keep.
+
+    Shares are of all examples, so that every entry is a number.
+    """
+    values = np.array([row[name] for trial in rows for row in trial], np.float64)
+    if values.shape[-1] > _CLASSES_WITH_MATRIX:
+        return None
+    means: list[list[float]] = _rounded(values.mean(axis=0))
+    return means
 
 
 def _numbers(rows: Rows, name: str) -> npt.NDArray[np.float64]:

@@ -20,7 +20,7 @@ Json: TypeAlias = Any
 
 # Raised when equal data begin to mean something else, so that old results are not taken for new.
 TRAINING_VERSION = 1
-EVALUATION_VERSION = 1
+EVALUATION_VERSION = 2
 
 
 @dataclass(frozen=True)
