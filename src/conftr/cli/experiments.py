@@ -128,10 +128,11 @@ def _print_table(file: Path, form: Format) -> None:
     elif form is Format.MARKDOWN:
         typer.echo("\n".join(tables.markdown(one) for one in tables.tables(records)), nl=False)
     else:
-        _draw(tables.tables(records))
+        draw(tables.tables(records))
 
 
-def _draw(found: list[Any]) -> None:
+def draw(found: list[Any]) -> None:
+    """Print tables, as wide as the terminal or, into a file, as they need."""
     from rich.console import Console
 
     from conftr.experiments import tables

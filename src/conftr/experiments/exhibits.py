@@ -1,0 +1,138 @@
+"""Tables and figures of a paper as data: each published number beside the run that answers it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from conftr.experiments.specification import Specification
+from conftr.experiments.store import Record
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of a result: how it is called, and where it stands there.
+
+    paths: names and places that lead to a number each, of which the sum is meant; what has a
+        "mean" stands for it.
+    factor: 100 for per cent.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    factor: float = 1.0
+    digits: int = 2
+
+
+INEFFICIENCY = Quantity("set size", (("inefficiency",),))
+ACCURACY = Quantity("accuracy %", (("accuracy",),), factor=100)
+COVERAGE = Quantity("coverage %", (("coverage",),), factor=100)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published number, or None, and the number of ours that answers it."""
+
+    published: float | None
+    quantity: Quantity = INEFFICIENCY
+    score: str = "THR"
+    alpha: float = 0.01
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of an exhibit: its labels, the run, and the cells that are read from its record.
+
+    against: the run whose numbers the change is from, where a change is what matters.
+    """
+
+    labels: tuple[str, ...]
+    run: Specification
+    cells: tuple[Cell, ...]
+    against: Specification | None = None
+
+    def runs(self) -> tuple[Specification, ...]:
+        """What must be run for this line."""
+        return (self.run,) if self.against is None else (self.against, self.run)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or a figure's numbers.
+
+    key: as it is asked for on the command line.
+    headings: of the labels. columns: of the cells.
+    remarks: what a reader should know; where ours and theirs part, why.
+    """
+
+    key: str
+    title: str
+    place: str
+    headings: tuple[str, ...]
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    remarks: tuple[str, ...] = ()
+
+    def of(self, dataset: str | None) -> Exhibit:
+        """The lines of one dataset alone; of all for None."""
+        kept = (one for one in self.lines if dataset in (None, one.run.training.dataset))
+        return dataclasses.replace(self, lines=tuple(kept))
+
+    def with_trials(self, trials: int | None) -> Exhibit:
+        """The same with another number of training trials; unchanged for None."""
+        if trials is None:
+            return self
+
+        def fewer(asked: Specification) -> Specification:
+            return dataclasses.replace(asked, trials=trials)
+
+        lines = [
+            dataclasses.replace(one, run=fewer(one.run), against=one.against and fewer(one.against))
+            for one in self.lines
+        ]
+        return dataclasses.replace(self, lines=tuple(lines))
+
+
+class Found(NamedTuple):
+    """Our number, its deviation over training trials, and how many of them; None where missing."""
+
+    mean: float | None
+    std: float | None
+    trials: int
+    failed: int
+
+
+def runs(exhibits: Iterable[Exhibit]) -> list[Specification]:
+    """Every run that the exhibits need, once, in order."""
+    return list(dict.fromkeys(r for one in exhibits for line in one.lines for r in line.runs()))
+
+
+def found(cell: Cell, record: Record) -> Found:
+    """Our number for a cell."""
+    trials, failed = record["specification"]["trials"], record["failed"]
+    for result in record["results"]:
+        if (result["score"], result["alpha"]) == (cell.score, cell.alpha):
+            mean, std = _number(cell.quantity, result)
+            return Found(mean, std, trials, failed)
+    return Found(None, None, trials, failed)
+
+
+def _number(quantity: Quantity, result: Record) -> tuple[float | None, float | None]:
+    """The sum of what the paths lead to; a deviation only where that is one spread."""
+    values = [_at(result, path) for path in quantity.paths]
+    means = [value["mean"] if isinstance(value, dict) else value for value in values]
+    if None in means:
+        return None, None
+    one = values[0] if len(values) == 1 and isinstance(values[0], dict) else {}
+    std = one.get("std_trials")
+    return quantity.factor * sum(means), None if std is None else quantity.factor * std
+
+
+def _at(result: Any, path: Path) -> Any:
+    for step in path:
+        result = None if result is None else result[step]
+    return result
