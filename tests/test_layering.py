@@ -25,7 +25,16 @@ CORE = [
     "metrics",
     "trials",
 ]
-TRAINING = ["machine", "models", "optimisers", "epochs", "checkpoints", "runs", "training"]
+TRAINING = [
+    "machine",
+    "models",
+    "optimisers",
+    "epochs",
+    "checkpoints",
+    "runs",
+    "training",
+    "tuning",
+]
 WORLD = ["data", "evidence", "experiments", "cli"]
 HOUSE = [*CORE, *TRAINING, *WORLD]
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]

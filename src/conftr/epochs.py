@@ -91,7 +91,7 @@ def train(
 
     settings: fields of the objective and of `SGD` that are the trial's own.
     """
-    step = partial(_step, _with_settings(program, settings), data)
+    step = partial(_step, with_settings(program, settings), data)
     if len(batches.step) == 1:
         return step(carry, Batch(*(part[0] for part in batches)))
     carry, losses = jax.lax.scan(step, carry, batches)
@@ -190,7 +190,7 @@ def _split(trainable: Trainable, params: Params) -> tuple[Params, Callable[[Para
     return chosen, lambda trained: structure.unflatten((named | trained).values())
 
 
-def _with_settings(program: Program, settings: Mapping[str, Array]) -> Program:
+def with_settings(program: Program, settings: Mapping[str, Array]) -> Program:
     """The program with a trial's own settings of the optimiser, then of the objective."""
     rates = {name: settings[name] for name in settings if name in fields(program.optimiser)}
     others = {name: settings[name] for name in settings if name not in rates}
