@@ -35,7 +35,22 @@ TRAINING = [
     "training",
     "tuning",
 ]
-WORLD = ["data", "evidence", "experiments", "cli"]
+WORLD = [
+    "data",
+    "columns",
+    "features",
+    "evidence",
+    "calibration",
+    "division",
+    "network",
+    "outside",
+    "candidates",
+    "choosing",
+    "estimator",
+    "artefact",
+    "experiments",
+    "cli",
+]
 HOUSE = [*CORE, *TRAINING, *WORLD]
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
@@ -43,6 +58,7 @@ PUBLIC = {
     "Bel",
     "CalibrationWarning",
     "ConfTr",
+    "ConformalClassifier",
     "CoverTr",
     "CrossEntropy",
     "Kernel",
@@ -67,10 +83,12 @@ PUBLIC = {
     "group_inefficiency",
     "identity",
     "inefficiency",
+    "load",
     "miscoverage",
     "paper_position",
     "predict",
     "raps",
+    "save",
     "size_histogram",
     "size_loss",
     "size_stratified_coverage",

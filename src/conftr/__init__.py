@@ -1,5 +1,8 @@
 """Classifiers that answer with a set of classes, trained through conformal prediction."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from conftr.losses import class_loss, coverage_loss, size_loss
 from conftr.metrics import (
     accuracy,
@@ -30,11 +33,16 @@ from conftr.sets import calibrate, predict, smooth_calibrate, smooth_predict
 from conftr.shaping import Avoid, Separate, Shape, identity
 from conftr.trials import evaluate
 
+if TYPE_CHECKING:
+    from conftr.artefact import load, save
+    from conftr.estimator import ConformalClassifier
+
 __all__ = [
     "Avoid",
     "Bel",
     "CalibrationWarning",
     "ConfTr",
+    "ConformalClassifier",
     "CoverTr",
     "CrossEntropy",
     "Kernel",
@@ -59,10 +67,12 @@ __all__ = [
     "group_inefficiency",
     "identity",
     "inefficiency",
+    "load",
     "miscoverage",
     "paper_position",
     "predict",
     "raps",
+    "save",
     "size_histogram",
     "size_loss",
     "size_stratified_coverage",
@@ -73,3 +83,16 @@ __all__ = [
     "thr_logits",
     "thr_probs",
 ]
+
+# Imported when first asked for: these bring scikit-learn and JAX.
+_HEAVY = {
+    "ConformalClassifier": "conftr.estimator",
+    "load": "conftr.artefact",
+    "save": "conftr.artefact",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HEAVY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HEAVY[name]), name)

@@ -1,0 +1,148 @@
+"""What calibration leaves behind: the true classes' scores, from which any alpha is served exactly.
+
+One threshold for all examples, or one for each group of examples, or one for each class:
+
+    tau_g = E_(r) among the n_g scores of group g,   r = floor(alpha (n_g + 1))
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.evidence import Integers, Numbers, Sets, standing
+from conftr.quantile import CalibrationWarning, examples_needed, rank
+
+Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
+
+ALL, CLASS = "all", "class"
+_SHOWN = 10  # groups in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Scores of the true classes of calibration examples, sorted within each group.
+
+    by: "all" for one group of all examples, "class" for a group per class, else a name for what
+        the groups are made by.
+    names: of the groups.
+    scores: one sorted array for each group.
+    """
+
+    by: str
+    names: tuple[Hashable, ...]
+    scores: tuple[Numbers, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many examples calibrate each group."""
+        return tuple(len(own) for own in self.scores)
+
+    def thresholds(self, alpha: float) -> npt.NDArray[np.float64]:
+        """tau of each group, (groups,); -inf where a group has too few examples for alpha."""
+        ranks = [rank(n, alpha) for n in self.sizes]
+        found = [own[r - 1] if r else -math.inf for own, r in zip(self.scores, ranks, strict=True)]
+        return np.array(found, np.float64)
+
+    def sets(self, scores: Numbers, groups: Groups, alpha: float) -> Sets:
+        """{k : E(x,k) >= tau} as booleans, (m, K); every class where a group has no threshold.
+
+        groups: as `places` gives them; -1 is a group that calibration did not see.
+        """
+        # A threshold is one of the scores, so it is exact in their type.
+        taus = np.append(self.thresholds(alpha), -math.inf).astype(scores.dtype)
+        inside: Sets = scores >= (taus[None, :-1] if groups is None else taus[groups][:, None])
+        return inside
+
+    def standing(self, scores: Numbers, groups: Groups) -> Integers:
+        """The place of each score (m, K) among the calibration scores of its group, (m, K)."""
+        found = np.zeros(scores.shape, np.uint32)
+        for g, own in enumerate(self.scores):
+            if groups is None:
+                found[:, g] = standing(scores[:, g], own)
+            else:
+                found[groups == g] = standing(scores[groups == g], own)
+        return found
+
+    def places(self, groups: Any, n: int) -> Groups:
+        """Which group each of n examples belongs to, from the groups' names (n,); -1 if unseen."""
+        if self.by == CLASS:
+            return None
+        if self.by == ALL:
+            return np.zeros(n, np.intp)
+        places = {name: i for i, name in enumerate(self.names)}
+        return np.array([places.get(name, -1) for name in group_values(groups, n)], np.intp)
+
+    def warn(self, alpha: float) -> None:
+        """Say where there are too few examples for alpha, and how many it takes."""
+        short = [
+            f"{name} ({n})"
+            for name, n in zip(self.names, self.sizes, strict=True)
+            if not rank(n, alpha)
+        ]
+        if not short:
+            return
+        needed = examples_needed(alpha)
+        if self.by == ALL:
+            message = (
+                f"{self.sizes[0]} calibration examples are too few for alpha = {alpha:g}, which "
+                f"needs at least {needed}: every set holds every class. Give more data, a larger "
+                f"alpha, or a larger calibration_size."
+            )
+        else:
+            listed = ", ".join(short[:_SHOWN])
+            listed += f" and {len(short) - _SHOWN} more" if short[_SHOWN:] else ""
+            outcome = (
+                "such a class is in every set"
+                if self.by == CLASS
+                else "sets of such examples hold every class"
+            )
+            message = (
+                f"alpha = {alpha:g} needs at least {needed} calibration examples of each "
+                f"{self.by}; too few for {listed}: {outcome}."
+            )
+        warnings.warn(message, CalibrationWarning, stacklevel=4)
+
+
+def calibrated(
+    scores: Numbers,
+    labels: Integers,
+    *,
+    classes: Sequence[Hashable],
+    by: str = ALL,
+    groups: Any = None,
+) -> Calibration:
+    """Keep the true classes' scores, from scores (n, K) and labels (n,), by group.
+
+    groups: the name of each example's group, (n,), where `by` is neither "all" nor "class".
+    """
+    own = scores[np.arange(len(labels)), labels]
+    if by == ALL:
+        return Calibration(by, (ALL,), (np.sort(own),))
+    if by == CLASS:
+        names, ids = tuple(classes), labels
+    else:
+        values = group_values(groups, len(labels))
+        names = tuple(sorted(set(values), key=lambda name: (str(type(name)), name)))
+        places = {name: i for i, name in enumerate(names)}
+        ids = np.array([places[name] for name in values], np.intp)
+    order = np.lexsort((own, ids))
+    ends = np.cumsum(np.bincount(ids, minlength=len(names)))[:-1]
+    return Calibration(by, names, tuple(np.split(own[order], ends)))
+
+
+def group_values(groups: Any, n: int) -> list[Hashable]:
+    """The group of each example as plain values, refused in words if there are not n."""
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise ValueError(
+            f"groups must hold one group for each of the {n} rows; got shape {values.shape}."
+        )
+    listed: list[Hashable] = values.tolist()
+    return ["missing" if value is None or value != value else value for value in listed]

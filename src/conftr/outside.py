@@ -1,0 +1,77 @@
+"""Classifiers from elsewhere: any of scikit-learn's, or nothing but their outputs.
+
+Logits and logs of probabilities are the same thing to a conformity score, up to a constant a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr import checks
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Probabilities computed anywhere: X is then (n, K), one column for each of these classes.
+
+    clf = ConformalClassifier(alpha=0.05, classifier=Probabilities(["cat", "dog"]))
+    clf.fit(P_calibration, y); clf.predict_set(P)
+    """
+
+    classes: Sequence[Hashable]
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """log p, (n, K); a probability of 0 is taken as the smallest number there is."""
+        p = _matrix(x, self.classes, "probabilities")
+        if p.size and not (p.min() >= 0 and p.max() <= 1 + 1e-6):
+            raise ValueError(
+                f"probabilities must lie in 0..1; got {p.min():g}..{p.max():g}. "
+                f"For logits use conftr.outside.Logits."
+            )
+        return logs(p)
+
+
+@dataclass(frozen=True)
+class Logits:
+    """Logits computed anywhere: X is then (n, K), one column for each of these classes."""
+
+    classes: Sequence[Hashable]
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """As they are, (n, K)."""
+        return _matrix(x, self.classes, "logits")
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """A fitted scikit-learn classifier."""
+
+    classifier: Any
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """log p, (n, K)."""
+        return logs(np.asarray(self.classifier.predict_proba(x)))
+
+
+def logs(p: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+    """Logs of probabilities, finite."""
+    p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float64)
+    found: npt.NDArray[np.floating[Any]] = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
+    return found
+
+
+def _matrix(x: Any, classes: Sequence[Hashable], name: str) -> npt.NDArray[Any]:
+    x = np.asarray(x)
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    x = checks.logits_array(x, name)
+    if x.shape[1] != len(classes):
+        raise ValueError(
+            f"{name} must have one column for each of the {len(classes)} classes; got shape "
+            f"{x.shape}."
+        )
+    return x
