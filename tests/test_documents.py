@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conftr.experiments import comparison, tables
-
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "docs/data.md", "docs/compare.md"]
 
@@ -36,15 +34,6 @@ def test_the_demo_keeps_its_promise():
     found = re.search(r"examples: ([\d.]+)% \(.*give ([\d.]+)% to ([\d.]+)%\)", done.stdout)
     covered, low, high = map(float, found.groups())
     assert low <= covered <= high
-
-
-def test_the_tables_of_the_results_page_are_those_of_the_results():
-    page = (ROOT / "docs/results.md").read_text()
-    files = re.findall(r"<!-- conftr table (\S+) --format markdown -->", page)
-    assert files
-    for file in files:
-        rows = tables.tables(comparison.records(ROOT / file))
-        assert "\n".join(tables.markdown(one) for one in rows).strip() in page, file
 
 
 def test_links_lead_somewhere():

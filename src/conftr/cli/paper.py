@@ -25,6 +25,10 @@ def reproduce(
     stored: Annotated[
         bool, typer.Option("--stored", help="Print from what has been run; run nothing.")
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
+    ] = None,
     results: Results = Path("results"),
     runs: Runs = Path("runs"),
     data_dir: DataDir = None,
@@ -50,3 +54,8 @@ def reproduce(
         from conftr.experiments.sheets import sheet
 
         draw([sheet(one, Store(results)) for one in asked])
+        if page:
+            from conftr.experiments.page import write
+
+            write(asked, Store(results), page)
+            typer.echo(f"Page: {page} and {page.with_suffix('.html')}", err=True)

@@ -115,10 +115,14 @@ def _remarks(records: Sequence[Record]) -> Iterator[str]:
 
 
 def markdown(table: Table) -> str:
-    """As Markdown."""
+    """As Markdown, with title and remarks."""
+    return "\n\n".join([f"**{table.title}**", markdown_table(table), *table.remarks]) + "\n"
+
+
+def markdown_table(table: Table) -> str:
+    """Columns and cells alone, as Markdown."""
     lines = [table.columns, ["---"] * len(table.columns), *table.cells]
-    body = "\n".join("| " + " | ".join(line).replace("\n", ", ") + " |" for line in lines)
-    return "\n\n".join([f"**{table.title}**", body, *table.remarks]) + "\n"
+    return "\n".join("| " + " | ".join(line).replace("\n", ", ") + " |" for line in lines)
 
 
 def as_csv(records: Sequence[Record]) -> str:
