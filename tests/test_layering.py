@@ -34,6 +34,7 @@ TRAINING = [
     "runs",
     "training",
     "tuning",
+    "cluster",
 ]
 WORLD = [
     "data",

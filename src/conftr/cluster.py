@@ -1,0 +1,207 @@
+"""Where tasks run: in this process, or as Ray tasks on the machines of a cluster.
+
+A task is a pure function of its item: when a worker is lost it is done again, elsewhere, with the
+same result. Only the driver writes files. The function is sent once, with all it encloses, so data
+travel with it: a machine of the cluster needs conftr installed and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from conftr.machine import cores
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_RETRIES = 10  # of a task whose worker died
+_PACKAGES = ("conftr", "jax", "jaxlib", "numpy")
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be used; the message says what to do."""
+
+
+class Executor(Protocol):
+    """What runs tasks.
+
+    here: whether in this process, where a task may also report and keep checkpoints.
+    models: how many models a task had better train at a time.
+    """
+
+    @property
+    def here(self) -> bool: ...  # noqa: D102
+
+    @property
+    def models(self) -> int: ...  # noqa: D102
+
+    def cores(self) -> int:
+        """How many cores there are at this moment."""
+
+    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        """The number of an item and the task's result on it, one by one as they are ready."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """One task after the other, in this process; each keeps all cores busy."""
+
+    here: bool = True
+    models: int = 24
+
+    def cores(self) -> int:
+        """Those of this process."""
+        return cores()
+
+    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        """In order."""
+        return ((number, task(item)) for number, item in enumerate(items))
+
+
+HERE = Here()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Tasks of one core each on the Ray cluster that is connected, `connect` makes one.
+
+    Few models to a task: it starts again from nothing when its worker is lost, and a machine that
+    joins late finds something to do.
+    """
+
+    here: bool = False
+    models: int = 4
+
+    def cores(self) -> int:
+        """Those of all machines that are there now."""
+        ray = _ray()
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        """As they come. Two tasks a core are under way at a time; items are drawn as needed."""
+        ray = _ray()
+        perform = ray.remote(_perform).options(
+            num_cpus=1, max_retries=_RETRIES, runtime_env={"env_vars": _environment()}
+        )
+        sent, numbered = ray.put(task), enumerate(items)
+        waiting: dict[Any, int] = {}
+        try:
+            while True:
+                room = max(0, 2 * self.cores() - len(waiting))
+                for number, item in islice(numbered, room):
+                    waiting[perform.remote(sent, item, _versions())] = number
+                if not waiting:
+                    return
+                # Looks up now and then, for machines that have joined.
+                done, _ = ray.wait(list(waiting), timeout=2)
+                for one in done:
+                    yield waiting.pop(one), _result(one)
+        finally:
+            for one in waiting:
+                ray.cancel(one, force=True)
+
+
+def in_order(results: Iterable[tuple[int, R]]) -> Iterator[R]:
+    """Results by the number of their item, each as soon as all before it are there."""
+    early: dict[int, R] = {}
+    following = 0
+    for number, result in results:
+        early[number] = result
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+@contextmanager
+def connect(address: str | None) -> Iterator[Executor]:
+    """What runs tasks: `HERE` for None, else the Ray cluster at this address.
+
+    address: `local` starts one of worker processes on this machine for as long as it is used;
+        `auto` finds the one that this machine belongs to; HOST:PORT or ray://HOST:PORT names one.
+        Where Ray is connected already, that connection is used and left open.
+    """
+    if address is None:
+        yield HERE
+        return
+    ray = _ray()
+    ours = not ray.is_initialized()
+    if ours:
+        _connect(ray, address)
+    try:
+        yield Cluster()
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ClusterError(
+            "Spreading work over machines needs the package 'ray', which is not installed: run "
+            "`pip install 'conftr[ray]'`."
+        ) from None
+    return ray
+
+
+def _connect(ray: Any, address: str) -> None:
+    # Ray's advice on a default of its own that is going to change, and a report to its makers.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    own = {"num_cpus": cores(), "include_dashboard": False} if address == "local" else {}
+    try:
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+    except (ConnectionError, ValueError) as error:
+        raise ClusterError(
+            f"There is no Ray cluster at {address!r} ({error}). Start one with "
+            f"`ray start --head`, or use `local` for workers on this machine alone."
+        ) from error
+
+
+def _environment() -> dict[str, str]:
+    """What makes a worker compute what this process would, on one core.
+
+    XLA divides large products among the threads it has, and so rounds by their number: it is
+    given as many as here, whatever the machine has.
+    """
+    threads = os.environ.get("PJRT_NPROC") or str(cores())
+    return {"CONFTR_CORES": "1", "JAX_PLATFORMS": "cpu", "PJRT_NPROC": threads}
+
+
+def _perform(task: Callable[[T], R], item: T, versions: dict[str, str]) -> R:
+    """In a worker: one task, with the packages that the driver has or not at all."""
+    other = {name: own for name, own in _versions().items() if own != versions[name]}
+    if other:
+        raise ClusterError(
+            f"Every machine must have the versions {versions} that the driver has; "
+            f"{platform.node()} has {other}. Install them there, and run this again."
+        )
+    return task(item)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _PACKAGES}
+
+
+def _result(one: Any) -> Any:
+    """A task's result, or its own error instead of Ray's account of it."""
+    ray = _ray()
+    try:
+        return ray.get(one)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise ClusterError(
+            f"A task was lost more than {_RETRIES} times ({type(error).__name__}), perhaps because "
+            f"its machine has too little memory. The same command goes on where it was."
+        ) from error
