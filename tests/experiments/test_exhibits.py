@@ -116,7 +116,7 @@ def test_what_is_missing_is_run_and_a_page_made_of_it(workshop, tmp_path):
     assert workshop.store.get(PLAIN) is not None
     write([one], workshop.store, tmp_path / "page.md")
     page, same = (tmp_path / "page.md").read_text(), (tmp_path / "page.html").read_text()
-    assert f"| {PLAIN.name} |" in page
+    assert f"[{PLAIN.name[:8]}](../results/records/digits/small-{PLAIN.name}.json)" in page
     assert f"<td>{PLAIN.name}</td>" in same
     assert "http" not in same.replace("http://www.w3.org/2000/svg", "")
 

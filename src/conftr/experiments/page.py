@@ -15,6 +15,7 @@ from typing import Any
 from conftr.experiments.exhibits import Exhibit
 from conftr.experiments.figures import figures
 from conftr.experiments.sheets import sheet
+from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
 from conftr.experiments.tables import Table, markdown_table
 
@@ -48,13 +49,17 @@ def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
 def as_markdown(
     exhibits: Sequence[Exhibit], store: Store, drawn: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    """The page as Markdown."""
+    """The page as Markdown, for a folder beside that of the results."""
+
+    def link(run: Specification) -> str:
+        file = store.path(run).relative_to(store.root)
+        return f"[{run.name[:8]}](../results/{file.as_posix()})"
 
     def parts() -> Iterator[str]:
         yield f"# {TITLE}"
         yield from INTRODUCTION
         for exhibit in exhibits:
-            table = sheet(exhibit, store)
+            table = sheet(exhibit, store, link)
             yield f"## {table.title}"
             yield f"```\nconftr reproduce {exhibit.key}\n```"
             for name in drawn[exhibit.key]:

@@ -219,7 +219,11 @@ def choose(dataset: str, method: str) -> Choice:
 
 def training(dataset: str, method: str, wish: Wish = DEFAULTS, row: Row | None = None) -> Training:
     """What a method trains on a dataset, with its own row or another, but for what is wished."""
-    found, row = setup(dataset), row or choose(dataset, method).row
+    return assembled(dataset, setup(dataset), method, row or choose(dataset, method).row, wish)
+
+
+def assembled(dataset: str, found: Setup, method: str, row: Row, wish: Wish) -> Training:
+    """What a method trains with a row of settings, on any data that a setup is known for."""
     alpha = wish.alpha or found.alphas[0]
     return Training(
         dataset,

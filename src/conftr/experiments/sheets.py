@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from conftr.experiments.exhibits import Cell, Exhibit, Line, found
+from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
 from conftr.experiments.tables import Table
 
 MISSING = "–"
 
 
-def sheet(exhibit: Exhibit, store: Store) -> Table:
-    """A table with a line for each of the exhibit's; what has not been run is a dash."""
+def sheet(
+    exhibit: Exhibit, store: Store, named: Callable[[Specification], str] | None = None
+) -> Table:
+    """A table with a line for each of the exhibit's; what has not been run is a dash.
+
+    named: how a run's record is written in the last column; its digest by default.
+    """
+    named = named or (lambda run: run.name)
     pairs = list(zip(exhibit.columns, *(line.cells for line in exhibit.lines), strict=True))
     columns = [*exhibit.headings]
     for name, *cells in pairs:
         columns += _headings(name, cells, compared=any(line.against for line in exhibit.lines))
     columns += ["trials x splits", "record"]
-    cells = [list(_line(line, exhibit, store)) for line in exhibit.lines]
+    cells = [list(_line(line, exhibit, store, named)) for line in exhibit.lines]
     return Table(f"{exhibit.title} ({exhibit.place})", columns, cells, list(exhibit.remarks))
 
 
@@ -33,7 +40,9 @@ def _headings(name: str, cells: list[Cell], compared: bool) -> list[str]:
     return [f"{name}, before", "after", "change"] if compared else [name]
 
 
-def _line(line: Line, exhibit: Exhibit, store: Store) -> Iterator[str]:
+def _line(
+    line: Line, exhibit: Exhibit, store: Store, named: Callable[[Specification], str]
+) -> Iterator[str]:
     record = store.get(line.run)
     against = store.get(line.against) if line.against else None
     yield from line.labels
@@ -41,7 +50,7 @@ def _line(line: Line, exhibit: Exhibit, store: Store) -> Iterator[str]:
         published = _published([other.cells[place] for other in exhibit.lines])
         yield from _cells(cell, published, record, line.against is not None, against)
     yield f"{line.run.trials} x {line.run.evaluation.splits}" + _failures(record)
-    yield line.run.name if record else MISSING
+    yield named(line.run) if record else MISSING
 
 
 def _cells(
