@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test setup lint bench clean
+.PHONY: demo test setup lint bench docs clean
 
 demo: setup
 	$(BIN)/python examples/digits.py
@@ -27,6 +27,10 @@ bench: setup
 	$(BIN)/python benchmarks/posthoc.py
 	$(BIN)/python benchmarks/objectives.py
 	$(BIN)/python benchmarks/training.py
+
+# The site, into site/; anything that is not as it should be ends it.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf .venv

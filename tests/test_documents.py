@@ -8,19 +8,34 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/data.md", "docs/compare.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/compare.md",
+    "docs/data.md",
+]
+# A block of Python, and after it what the page says it prints.
+BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
 def blocks(name):
-    return re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
+    return BLOCK.findall((ROOT / name).read_text())
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_python_blocks_run(name, tmp_path):
+def test_python_blocks_run_and_print_what_is_shown(name, tmp_path):
     assert blocks(name)
     script = tmp_path / "document.py"
-    script.write_text("\n".join(blocks(name)))
-    subprocess.run([sys.executable, "-W", "error", script], check=True, timeout=300, cwd=tmp_path)
+    script.write_text("".join(f"{code}\nprint(end='\\f')\n" for code, _ in blocks(name)))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script],
+        check=True,
+        timeout=300,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for (_, shown), printed in zip(blocks(name), done.stdout.split("\f"), strict=False):
+        assert not shown or printed == shown
 
 
 def test_the_demo_keeps_its_promise():
