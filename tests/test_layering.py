@@ -49,6 +49,7 @@ WORLD = [
     "choosing",
     "estimator",
     "artefact",
+    "report",
     "experiments",
     "cli",
 ]

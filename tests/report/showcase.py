@@ -1,0 +1,142 @@
+"""Evidence from small real classifiers, made without training through calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, load_wine
+from sklearn.linear_model import LogisticRegression
+
+import conftr
+from conftr.evidence import Candidate, Evidence, standing
+
+
+def split(n: int, sizes: tuple[int, int, int]) -> list[np.ndarray]:
+    """Rows for training, calibration and test, shuffled with one seed."""
+    order = np.random.default_rng(0).permutation(n)
+    return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
+
+
+def candidate(name: str, model: Any, X: Any, y: Any, cal: Any, test: Any, by: Any) -> Candidate:
+    """`by`: None for one threshold, "class", or a group of each row."""
+    E_cal = conftr.thr(model.predict_log_proba(X[cal]))[np.arange(len(cal)), y[cal]]
+    E_test = conftr.thr(model.predict_log_proba(X[test]))
+    if by is None:
+        places = standing(E_test, E_cal)
+    elif isinstance(by, str):
+        columns = [standing(E_test[:, k], E_cal[y[cal] == k]) for k in range(E_test.shape[1])]
+        places = np.stack(columns, axis=1)
+    else:
+        places = np.zeros(E_test.shape, np.uint32)
+        for g in np.unique(by):
+            places[by[test] == g] = standing(E_test[by[test] == g], E_cal[by[cal] == g])
+    words = f"{name} on {len(model.classes_)} classes."
+    return Candidate(name, words, places, model.predict_proba(X[test]))
+
+
+def digits(by: Any = None, **changes: Any) -> Evidence:
+    """Digits with pictures; `by`: None, "class", or "group" for halves of the table's rows."""
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    train, cal, test = split(len(X), (300, 500, 997))
+    rows = np.arange(len(X)) % 3 if by == "group" else by
+    good = LogisticRegression(C=0.3, max_iter=500).fit(X[train], y[train])
+    poor = LogisticRegression(C=0.02, max_iter=500).fit(X[train], y[train])
+    parts = [
+        candidate("conformal training", good, X, y, cal, test, rows),
+        candidate("cross-entropy", poor, X, y, cal, test, rows),
+    ]
+    groups: dict[str, Any] = {
+        "groups": np.zeros(len(test), int),
+        "group_names": ("all",),
+        "calibration_sizes": (len(cal),),
+    }
+    if by == "class":
+        groups = {
+            "groups": None,
+            "group_names": tuple(map(str, range(10))),
+            "calibration_sizes": tuple(np.bincount(y[cal], minlength=10).tolist()),
+            "group_by": "class",
+        }
+    elif by == "group":
+        groups = {
+            "groups": rows[test],
+            "group_names": ("north", "south", "west"),
+            "calibration_sizes": tuple(np.bincount(rows[cal]).tolist()),
+            "group_by": "site",
+        }
+    given = {
+        "classes": tuple(map(str, range(10))),
+        "alpha": 0.02,
+        "score": "thr",
+        "labels": y[test],
+        "candidates": tuple(parts),
+        **groups,
+        "pictures": (X[test].reshape(-1, 8, 8) * 255).astype(np.uint8),
+        "provenance": {
+            "file": "digits.npz",
+            "seed": 0,
+            "versions": {"conftr": "0.1.0", "numpy": np.__version__},
+            "parts": {"training": 300, "calibration": 500, "test": 997},
+        },
+    }
+    return Evidence(**(given | changes))
+
+
+def wished() -> Evidence:
+    """Digits whose 4 and 9 are to be kept apart, and 8 to be small."""
+    unwanted = np.zeros((10, 10), bool)
+    unwanted[4, 9] = unwanted[9, 4] = True
+    shrink = np.ones(10)
+    shrink[8] = 10
+    return digits(
+        wishes=("avoid '4' and '9'", "smaller sets for '8'"), unwanted=unwanted, shrink=shrink
+    )
+
+
+def wine() -> Evidence:
+    """A small table of three classes, one candidate, cells and no pictures."""
+    bunch = load_wine()
+    X, y = bunch.data / bunch.data.max(axis=0), bunch.target
+    train, cal, test = split(len(X), (60, 58, 60))
+    model = LogisticRegression(C=0.5).fit(X[train], y[train])
+    return Evidence(
+        classes=("barolo", "grignolino", "barbera"),
+        alpha=0.05,
+        score="thr",
+        labels=y[test],
+        candidates=(candidate("cross-entropy", model, X, y, cal, test, None),),
+        groups=np.zeros(len(test), int),
+        group_names=("all",),
+        calibration_sizes=(len(cal),),
+        cells=[
+            dict(zip(bunch.feature_names, [f"{v:g}" for v in row], strict=True))
+            for row in bunch.data[test]
+        ],
+        provenance={"file": "wine.csv", "seed": 0},
+    )
+
+
+def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1) -> Evidence:
+    """Many classes: logits of a model that finds the true class among a few."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, calibration + tests)
+    logits = rng.normal(size=(calibration + tests, n_classes)) * 1.2
+    logits[np.arange(len(labels)), labels] += rng.normal(4, 1.5, len(labels))
+    scores = conftr.thr(logits)
+    own = scores[np.arange(calibration), labels[:calibration]]
+    made = Candidate(
+        "cross-entropy", "", standing(scores[calibration:], own), np.exp(scores[calibration:])
+    )
+    return Evidence(
+        classes=tuple(f"class {k}" for k in range(n_classes)),
+        alpha=alpha,
+        score="thr",
+        labels=labels[calibration:],
+        candidates=(made,),
+        groups=np.zeros(tests, int),
+        group_names=("all",),
+        calibration_sizes=(calibration,),
+        provenance={"file": "many.parquet"},
+    )
