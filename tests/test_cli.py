@@ -9,9 +9,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from conftr import training
+from conftr import training, tuning
 from conftr.cli import app
 from conftr.experiments import runner as running
+from conftr.experiments import settings
 
 QUICK = ["--trials", "2", "--splits", "2", "--epochs", "2", "--model", "linear", "--alpha", "0.1"]
 
@@ -56,18 +57,44 @@ def test_json_is_all_that_is_printed(conftr):
     assert done.stderr == ""
 
 
-def test_search_prints_what_it_chose(conftr, monkeypatch):
-    from conftr.experiments import search, settings
+GRID = """
+methods = ["baseline", "bel"]
+[grid]
+model = "linear"
+batch_size = 400
+learning_rate = [0.1, 0.05]
+epochs = 1
+"""
 
-    quick = search.Search("digits", "baseline", {"batch_size": (400,), "learning_rate": (0.1,)}, ())
-    monkeypatch.setattr(
-        search, "default", lambda *_: search.replace(quick, stages=(search.Stage(0.02, 1, 1),))
-    )
+
+def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, monkeypatch):
+    (tmp_path / "grid.toml").write_text(GRID)
+    asked = ["sweep", "digits", "--grid", "grid.toml", "--methods", "baseline"]
+    dry = conftr(*asked, "--dry-run")
+    assert dry.exit_code == 0, dry.stderr
+    assert dry.stdout.startswith("2 configurations, 1 compiled programs, 2 epochs: about")
+    assert not (tmp_path / "results").exists()
+    done = conftr(*asked)
+    assert done.exit_code == 0, done.stderr
+    assert "held-out training data" in done.stdout
+    assert "2 configurations, 1 compiled programs" in done.stderr
+    assert "best of 2 of 2 configurations so far: method baseline" in done.stderr
+    (file,) = (tmp_path / "results" / "sweeps").iterdir()
+    assert f"Results: {file.relative_to(tmp_path)}" in done.stderr
+
+    def refuse(*args, **named):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(tuning, "fit", refuse)
+    again = conftr(*asked, "--json")
+    assert again.stderr == ""
+    (found,) = json.loads(again.stdout)
+    assert found["method"] == "baseline"
+    assert found["file"] == str(file.relative_to(tmp_path))
     adopted = []
     monkeypatch.setattr(settings, "adopt", lambda *args: adopted.append(args))
-    done = conftr("search", "digits", "baseline", "--adopt")
-    assert json.loads(done.stdout) == {"batch_size": 400, "learning_rate": 0.1}
-    assert adopted == [("digits", "baseline", {"batch_size": 400, "learning_rate": 0.1})]
+    assert conftr(*asked, "--adopt").exit_code == 0
+    assert adopted == [("digits", "baseline", found["chosen"])]
 
 
 def test_data_list_and_fetch(conftr):
@@ -88,7 +115,8 @@ def test_data_list_and_fetch(conftr):
         (["compare", "mnist", "--data-dir", "nowhere"], "data_dir must name an existing folder"),
         (["table", "nothing.json"], "There is no results file nothing.json"),
         (["data", "fetch", "minst"], "name must be one of the datasets digits, mnist"),
-        (["search", "digits", "bell"], "methods must be among baseline"),
+        (["sweep", "digits", "--methods", "bell"], "methods must be among baseline"),
+        (["sweep", "digits", "--grid", "pepper"], "--grid must be paper, coarse or a file"),
     ],
 )
 def test_errors_are_one_sentence_on_standard_error(conftr, arguments, message):

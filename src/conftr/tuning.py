@@ -34,7 +34,7 @@ class Ground:
 
     data: what trains; x, y: the held-out examples (n, ...), (n,), as stored. Calibration examples
         must be in neither: what chose a model must not calibrate it.
-    alpha: at which sets are compared; score: by which.
+    alpha: at which sets are compared; score: by which; splits, split_seed: as in `evaluate`.
     """
 
     model: Model
@@ -44,6 +44,7 @@ class Ground:
     alpha: float
     score: Callable[..., Any] = thr
     splits: int = 10
+    split_seed: int = 0
 
 
 class Tried(NamedTuple):
@@ -125,8 +126,9 @@ def compete(
 def _sizes(ground: Ground, fitted: Fitted) -> list[float | None]:
     shift, scale = ground.data.shift, ground.data.scale
     logits = predict_logits(ground.model, fitted, ground.x, shift=shift, scale=scale)
-    failed = fitted.failed_step >= 0
-    return [None if failed[i] else _size(ground, own) for i, own in enumerate(logits)]
+    # The last step may be finite and what it leads to not.
+    sound = (fitted.failed_step < 0) & np.isfinite(logits).all(axis=(1, 2))
+    return [_size(ground, own) if fine else None for own, fine in zip(logits, sound, strict=True)]
 
 
 def _size(ground: Ground, logits: Any) -> float:
@@ -138,6 +140,7 @@ def _size(ground: Ground, logits: Any) -> float:
         alpha=ground.alpha,
         n_cal=len(ground.y) // 2,
         splits=ground.splits,
+        seed=ground.split_seed,
     )
     return round(float(np.mean([record["inefficiency"] for record in records])), _DIGITS)
 

@@ -8,13 +8,16 @@ class Steps:
     """Remembers what it was told."""
 
     def __init__(self):
-        self.steps, self.notes = [], []
+        self.steps, self.notes, self.tables = [], [], []
 
     def step(self, task, done, total):
         self.steps.append((task, done, total))
 
     def note(self, message):
         self.notes.append(message)
+
+    def show(self, table):
+        self.tables.append(table)
 
 
 CROSS_ENTROPY = part("CrossEntropy")

@@ -1,4 +1,4 @@
-"""Verbs of the researcher: compare methods, print a comparison again, search settings."""
+"""Verbs of the researcher: compare methods, print a comparison again."""
 
 from __future__ import annotations
 
@@ -92,29 +92,6 @@ def table(
     """Print the table of a comparison again, from its results."""
     with in_words():
         _print_table(file, form)
-
-
-def search(
-    dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
-    method: Annotated[str, typer.Argument(help="A method of `conftr compare`.")],
-    adopt: Annotated[
-        bool, typer.Option("--adopt", help="Make what is found the default of `conftr compare`.")
-    ] = False,
-    results: Results = Path("results"),
-    runs: Runs = Path("runs"),
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
-) -> None:
-    """Find a method's settings by the paper's grid, on held-out training data alone."""
-    with in_words(), watched(quiet) as watch:
-        from conftr.experiments import search as grid
-        from conftr.experiments import settings
-
-        asked = grid.default(dataset, method)
-        found = grid.search(asked, workshop(results, runs, data_dir, watch))
-        if adopt:
-            settings.adopt(dataset, method, found["chosen"])
-    typer.echo(json.dumps(found["chosen"]))
 
 
 def _print_table(file: Path, form: Format) -> None:

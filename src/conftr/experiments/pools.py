@@ -35,13 +35,21 @@ def calibration_and_test(dataset: Dataset) -> Division:
     return Division(train, Examples(x, y), len(dataset.y_cal))
 
 
+SHARE, AT_MOST = 0.3, 5000  # of the training split are held out to choose settings on
+
+
+def held_out_size(n: int, share: float = SHARE, at_most: int = AT_MOST) -> int:
+    """How many of n training examples are held out."""
+    return min(round(share * n), at_most)
+
+
 def held_out(dataset: Dataset, *, share: float, at_most: int, seed: int) -> Division:
     """For choosing settings: a part of the training split is the pool, and the rest trains.
 
     Calibration and test examples are not looked at. Half of the pool calibrates.
     """
     n = len(dataset.y_train)
-    size = min(round(share * n), at_most)
+    size = held_out_size(n, share, at_most)
     order = permutation(n, seed)
     return Division(_rows(dataset, order[size:]), _rows(dataset, order[:size]), size // 2)
 

@@ -41,7 +41,8 @@ def run_all(exhibits: Sequence[Exhibit], workshop: Workshop) -> None:
         else:
             workshop.watch.note(
                 f"{asked.training.dataset} {asked.method} is left out: its settings are to be "
-                f"searched first (conftr search {asked.training.dataset} {asked.method} --adopt)."
+                f"searched first (conftr sweep {asked.training.dataset} --methods {asked.method} "
+                f"--adopt)."
             )
 
 

@@ -1,8 +1,8 @@
 """The paper's settings (app. F) as data, and those that its grid gave where it prints none.
 
 A method is a name and a function from a row of settings to an objective. Rows that the paper does
-not print (Bel, CoverTr, some baselines) are read from `chosen.json`, which `conftr search --adopt`
-writes; until a search has run, stand-ins are used and said to be that.
+not print (Bel, CoverTr, some baselines) are read from `chosen.json`, which `conftr sweep --adopt`
+writes; until a sweep has run, stand-ins are used and said to be that.
 """
 
 from __future__ import annotations

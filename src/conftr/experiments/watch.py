@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
+from conftr.experiments.tables import Table, draw
+
 
 class Watch(Protocol):
     """What a run reports to."""
@@ -18,6 +20,9 @@ class Watch(Protocol):
     def note(self, message: str) -> None:
         """Something the user should know."""
 
+    def show(self, table: Table) -> None:
+        """How things stand, the best first; each table takes the place of the one before."""
+
 
 @dataclass(frozen=True)
 class Silent:
@@ -27,6 +32,9 @@ class Silent:
         """Say nothing."""
 
     def note(self, message: str) -> None:
+        """Say nothing."""
+
+    def show(self, table: Table) -> None:
         """Say nothing."""
 
 
@@ -42,6 +50,7 @@ class Lines:
     started: dict[str, tuple[float, int]] = field(default_factory=dict)
     finished: set[str] = field(default_factory=set)
     last: float = -math.inf
+    best: list[str] = field(default_factory=list)
 
     def step(self, task: str, done: int, total: int) -> None:
         """Say how far a task is and how long it will take."""
@@ -63,6 +72,14 @@ class Lines:
         """Say it."""
         self.print(message)
 
+    def show(self, table: Table) -> None:
+        """Say what is best, whenever that changes."""
+        if table.cells and table.cells[0] != self.best:
+            self.best = table.cells[0]
+            pairs = zip(table.columns, self.best, strict=True)
+            said = ", ".join(f"{name} {value}" for name, value in pairs if value)
+            self.print(f"{table.title}: {said}")
+
 
 def duration(seconds: float) -> str:
     """Seconds in words, to two parts."""
@@ -83,7 +100,8 @@ class Bars:
         self.console = console
         self.tasks: dict[str, Any] = {}
         self.moving: set[str] = set()
-        self.bars = progress.Progress(
+        self.table: Any = None
+        self.bars = _with_table(self)(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
             progress.TextColumn("epoch"),
@@ -122,3 +140,20 @@ class Bars:
     def note(self, message: str) -> None:
         """Print above the bars."""
         self.console.print(message, style="yellow", markup=False, highlight=False)
+
+    def show(self, table: Table) -> None:
+        """Draw the table below the bars."""
+        self.table = draw(table) if table.cells else None
+
+
+def _with_table(owner: Bars) -> Any:
+    """rich's Progress, with the owner's table below its bars."""
+    from rich.progress import Progress
+
+    class Both(Progress):
+        def get_renderables(self) -> Any:
+            yield from super().get_renderables()
+            if owner.table is not None:
+                yield owner.table
+
+    return Both

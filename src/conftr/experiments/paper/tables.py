@@ -248,7 +248,7 @@ IN_TRAINING = Exhibit(
     ),
     (
         "Settings of Bel and CoverTr are printed nowhere: they come from a search on held-out "
-        "training data over the paper's grid, thinned out (results/search/). On Fashion-MNIST it "
+        "training data over the paper's grid, thinned out (results/sweeps/). On Fashion-MNIST it "
         "tells configurations apart after 15 of 150 epochs and trains four of them to the end; a "
         "fuller search may well find better settings for both.",
         "ConfTr trained with THR or APS uses the settings printed for THRLP.",
