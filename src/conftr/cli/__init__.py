@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli import data, experiments, paper, sweep
+from conftr.cli import data, experiments, own, paper, sweep
 
 app = typer.Typer(
     help="Classifiers that answer with a set of classes, trained through conformal prediction.",
@@ -14,7 +14,17 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (experiments.compare, experiments.table, sweep.sweep, paper.reproduce):
+for verb in (
+    own.fit,
+    own.predict,
+    own.calibrate,
+    own.report,
+    own.demo,
+    experiments.compare,
+    experiments.table,
+    sweep.sweep,
+    paper.reproduce,
+):
     app.command()(verb)
 
 data_app = typer.Typer(help="Datasets: what is there, and get what is not.", no_args_is_help=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from conftr.experiments.runner import Workshop
     from conftr.experiments.watch import Watch
 
+RESUMABLE = "The same command goes on where it was; nothing that was saved is done again."
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
@@ -56,16 +58,46 @@ def watched(quiet: bool) -> Iterator[Watch]:
 
 
 @contextmanager
-def in_words() -> Iterator[None]:
-    """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did."""
+def noted(watch: Watch) -> Iterator[None]:
+    """Warnings meant for the user become notes; those meant for programmers stay what they are."""
+
+    shown = warnings.showwarning
+
+    def note(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, UserWarning):
+            watch.note(str(message))
+        else:
+            shown(message, category, *where)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = note  # type: ignore[assignment]
+        warnings.simplefilter("always", UserWarning)
+        yield
+
+
+@contextmanager
+def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
+    """How many rows are done, on standard error: on a terminal as it goes on."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("...") as status:
+        yield lambda rows: status.update(f"{rows:,} rows")
+
+
+@contextmanager
+def in_words(stopped: str = RESUMABLE) -> Iterator[None]:
+    """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did.
+
+    stopped: what to say on Ctrl-C.
+    """
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(
-            "conftr: stopped. The same command goes on where it was; nothing that was saved is "
-            "done again.",
-            err=True,
-        )
+        typer.echo(f"conftr: stopped. {stopped}", err=True)
         raise typer.Exit(1) from None
     except typer.Exit:
         raise

@@ -1,0 +1,95 @@
+"""Options that the practitioner's verbs share, each of one meaning."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+
+class Score(StrEnum):
+    """How classes are ranked for the sets."""
+
+    THR = "thr"
+    APS = "aps"
+    RAPS = "raps"
+
+
+class Method(StrEnum):
+    """How the model is trained."""
+
+    AUTO = "auto"
+    CROSS_ENTROPY = "cross-entropy"
+    CONFORMAL = "conformal"
+
+
+ALPHA = "Share of the sets that may miss the true class"
+Names: TypeAlias = list[str] | None
+
+Model = Annotated[Path, typer.Argument(help="A folder that `conftr fit` or `calibrate` wrote.")]
+ScoreOption = Annotated[Score, typer.Option(help="How classes are ranked for the sets.")]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL", help="The column of the classes; of .npz files an array, by default y."
+    ),
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="The file of the classes, where FILE is a .npy file.")
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Keep the promise in each group that a column makes; the target: in each class.",
+    ),
+]
+Drop = Annotated[Names, typer.Option(metavar="COL", help="Leave out a column; can be repeated.")]
+Category = Annotated[
+    Names,
+    typer.Option(metavar="COL", help="A column of names that look like numbers; can be repeated."),
+]
+Shrink = Annotated[
+    Names,
+    typer.Option(
+        metavar="WISH",
+        help='"cat=10": smaller sets for a cat, their size counts tenfold. Can be repeated, as '
+        "the wishes below. A name that holds one of , | = -> stands in double quotes.",
+    ),
+]
+Avoid = Annotated[
+    Names,
+    typer.Option(
+        metavar="WISH",
+        help='"coat,shirt": keep the two out of each other\'s sets; "coat->shirt": no shirt in '
+        'the sets of a coat; "coat,shirt=0.5": with half the weight.',
+    ),
+]
+Separate = Annotated[
+    Names,
+    typer.Option(
+        metavar="WISH",
+        help='"nevus,mole|melanoma": keep two groups of classes apart; "nevus,mole->melanoma": '
+        'no melanoma in the sets of the others; "=0.5" for half the weight.',
+    ),
+]
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Share of the rows kept for the report alone.",
+        show_default="a fifth, at most 10,000 rows",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of all that is random.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder for the model and its report.", show_default="FILE-conftr"),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Write into --out even if it holds something.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]

@@ -1,0 +1,243 @@
+"""Verbs of the practitioner: from a file of one's own to a model, a report and sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conftr.cli import options as opt
+from conftr.cli.manners import DataDir, Quiet, counted, in_words, noted, watched
+
+if TYPE_CHECKING:
+    from conftr.evidence import Evidence
+    from conftr.jobs.fitting import Result
+
+_NOTHING = "Nothing was written."
+
+
+def fit(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A .csv, .tsv, .parquet, .npz or .npy file, or a name from `conftr data list`."
+        ),
+    ],
+    target: opt.Target = None,
+    labels: opt.Labels = None,
+    alpha: Annotated[float, typer.Option(help=f"{opt.ALPHA}.")] = 0.1,
+    score: opt.ScoreOption = opt.Score.THR,
+    method: Annotated[
+        opt.Method, typer.Option(help="How to train; auto keeps what has the smaller sets.")
+    ] = opt.Method.AUTO,
+    shrink: opt.Shrink = None,
+    avoid: opt.Avoid = None,
+    separate: opt.Separate = None,
+    group_by: opt.GroupBy = None,
+    drop: opt.Drop = None,
+    category: opt.Category = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which no training is begun.")
+    ] = None,
+    test_share: opt.TestShare = None,
+    seed: opt.Seed = 0,
+    out: opt.Out = None,
+    overwrite: opt.Overwrite = False,
+    data_dir: DataDir = None,
+    as_json: opt.AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from a file; write a model, and a report on rows that were kept aside.
+
+    Both go into one folder, which `conftr predict` takes.
+    """
+    with in_words(_NOTHING), watched(quiet or as_json) as watch, noted(watch):
+        from conftr.cli import wishes
+        from conftr.data.own import Wanted, by_text, read
+        from conftr.jobs import fitting, folders
+        from conftr.training import use_compilation_cache
+
+        place = folders.check(out or Path(f"{Path(file).stem}-conftr"), overwrite=overwrite)
+        wanted = Wanted(target, labels, group_by, tuple(drop or ()), tuple(category or ()))
+        own = read(file, wanted, data_dir=data_dir)
+        names = by_text(sorted(set(own.y.tolist())))
+        shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
+        use_compilation_cache()
+        result = fitting.fit(
+            own,
+            fitting.Task(
+                alpha=alpha,
+                score=score,
+                method=method,
+                shape=shape,
+                by_class=wanted.by_class,
+                time_limit=time_limit,
+                test_share=test_share,
+                seed=seed,
+            ),
+            watch.step,
+        )
+        for note in result.notes:
+            watch.note(note)
+        _finish(result, place, as_json=as_json)
+
+
+def calibrate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A folder that `conftr fit` wrote. Or the word probabilities, or logits: FILE "
+            "then holds those of another system, a column for each class."
+        ),
+    ],
+    file: Annotated[Path, typer.Argument(help="Rows that the model was not trained on.")],
+    target: opt.Target = None,
+    labels: opt.Labels = None,
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
+    ] = None,
+    score: Annotated[
+        opt.Score | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="Classes of the columns of an array, with commas between."),
+    ] = None,
+    group_by: opt.GroupBy = None,
+    drop: opt.Drop = None,
+    test_share: opt.TestShare = None,
+    seed: opt.Seed = 0,
+    out: opt.Out = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find new thresholds on fresh rows, for a saved model or for outputs of any other system.
+
+    Writes a model and a report as `conftr fit` does; nothing is trained.
+    """
+    with in_words(_NOTHING), watched(quiet or as_json) as watch, noted(watch):
+        from conftr.data.own import Wanted
+        from conftr.jobs import calibrating, fitting, folders
+
+        place = folders.check(out or Path(f"{file.stem}-conftr"), overwrite=overwrite)
+        wanted = Wanted(target, labels, group_by, tuple(drop or ()))
+        asked = fitting.Task(test_share=test_share, seed=seed)
+        before = None
+        if model in calibrating.OUTPUTS:
+            task = dataclasses.replace(asked, alpha=alpha or 0.1, score=score or opt.Score.THR)
+            names = classes.split(",") if classes else ()
+            result = calibrating.outputs(model, file, wanted, task, names)
+        else:
+            result, before = calibrating.saved(Path(model), file, wanted, asked, alpha)
+        for note in result.notes:
+            watch.note(note)
+        _finish(result, place, as_json=as_json, before=before)
+
+
+def predict(
+    model: opt.Model,
+    file: Annotated[
+        Path, typer.Argument(help="A file of the kind that the model learned from, of any size.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A .csv, .tsv, .parquet or .jsonl file.", show_default="CSV, printed"),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
+    ] = None,
+    keep: Annotated[
+        opt.Names,
+        typer.Option(metavar="COL", help="Copy a column of FILE, such as an id; can be repeated."),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option(help="Write the probability of every class.")
+    ] = True,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
+        ),
+    ] = None,
+    as_json: opt.AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """The set of every row of a file, in order: classes, their number, probabilities.
+
+    Where FILE has the true classes too, the share of sets that hold them is told.
+    """
+    with in_words(_NOTHING), counted(quiet or as_json) as progress:
+        from conftr import artefact
+        from conftr.jobs import predicting
+
+        if as_json and out is None:
+            raise ValueError("--json prints the numbers where the sets would go: give --out too.")
+        request = predicting.Request(
+            alpha, target or predicting.target_of(model), tuple(keep or ()), probabilities
+        )
+        tally = predicting.predict(artefact.load(model), file, out, request, progress)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(tally)))
+    elif not quiet:
+        typer.echo(f"conftr: {predicting.words(tally, request)}", err=True)
+
+
+def report(
+    model: opt.Model,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for report.html and its figures.", show_default="MODEL"),
+    ] = None,
+) -> None:
+    """Make the report of a saved model again."""
+    with in_words(_NOTHING):
+        from conftr import artefact
+        from conftr.report import write
+
+        shown = artefact.evidence(model)
+        if shown is None:
+            raise ValueError(f"{model} was saved without test examples, so there is no report.")
+        typer.echo(f"Report: {write(shown, out or model)}")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the model and its report.")] = Path(
+        "demo-conftr"
+    ),
+    quiet: Quiet = False,
+) -> None:
+    """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
+    fit(
+        "digits",
+        alpha=0.02,
+        avoid=["4,9"],
+        out=out,
+        overwrite=True,
+        quiet=quiet,
+    )
+
+
+def _finish(result: Result, place: Path, *, as_json: bool, before: Evidence | None = None) -> None:
+    """Write everything, and say what came out and where it is."""
+    from conftr.jobs import folders, summary
+
+    page = folders.fill(place, result)
+    found: dict[str, Any] = summary.summary(result.evidence)
+    found |= {"model": str(place), "report": str(page)}
+    if before is not None:
+        found["before"] = summary.summary(before)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    kind = Path(result.evidence.provenance.get("file", "rows.npz")).suffix
+    where = [
+        ("Model", str(place)),
+        ("Report", str(page)),
+        ("Next", f"conftr predict {place} NEW{kind} --out sets.csv"),
+    ]
+    for word, line in [*summary.lines(found), *where]:
+        typer.echo(f"{word:9} {line}")

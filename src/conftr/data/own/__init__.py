@@ -1,0 +1,20 @@
+"""The user's own files: tables (.csv, .tsv, .parquet) and arrays (.npz, .npy)."""
+
+from conftr.data.own.blocks import CELLS, Block, Inputs, blocks
+from conftr.data.own.examples import Own, Wanted, origin, read
+from conftr.data.own.labels import by_text, places
+from conftr.data.own.tables import is_table
+
+__all__ = [
+    "CELLS",
+    "Block",
+    "Inputs",
+    "Own",
+    "Wanted",
+    "blocks",
+    "by_text",
+    "is_table",
+    "origin",
+    "places",
+    "read",
+]

@@ -1,0 +1,57 @@
+"""Class labels as files hold them: whole numbers, words, or true and false."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from conftr.data.errors import DataError
+
+Labels = npt.NDArray[Any]
+Integers = npt.NDArray[np.intp]
+
+
+def learn(column: pl.Series) -> Labels:
+    """The labels to learn from, without missing ones: integers where all are whole, else texts."""
+    kind = column.dtype
+    if kind == pl.Boolean:
+        return np.where(column.to_numpy(), "true", "false")
+    if kind.is_integer():
+        return column.cast(pl.Int64).to_numpy()
+    if kind.is_numeric():
+        strange = column.filter(column != column.round())
+        if len(strange):
+            raise DataError(
+                f"the target {column.name!r} holds numbers that are not whole, such as "
+                f"{strange[0]}. conftr tells classes apart and does not predict numbers: cut the "
+                f"numbers into classes first."
+            )
+        return column.cast(pl.Int64).to_numpy()
+    if kind not in (pl.String, pl.Categorical, pl.Enum):
+        raise DataError(
+            f"the target {column.name!r} holds {kind}; classes are words, whole numbers, or true "
+            f"and false."
+        )
+    return np.array(column.cast(pl.String).to_list(), dtype=np.str_)
+
+
+def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
+    """Where each label of a file stands among the classes of a model; -1 where it is none."""
+    names = by_text(classes)
+    texts = column.cast(pl.String).str.strip_chars()
+    if all(isinstance(one, int | np.integer) for one in classes):
+        # A column of whole numbers is written 3 or 3.0, depending on who wrote it.
+        texts = texts.str.replace(r"\.0*$", "")
+    if set(names) <= {"true", "false"}:
+        texts = texts.str.to_lowercase()
+    order = {text: place for place, text in enumerate(names)}
+    return np.array([order.get(text, -1) for text in texts.to_list()], np.intp)
+
+
+def by_text(classes: Sequence[Hashable]) -> Mapping[str, Hashable]:
+    """Classes by the text that stands for them in files and wishes, in their order."""
+    return {str(one): one for one in classes}

@@ -1,0 +1,171 @@
+"""Tables in CSV, TSV and Parquet files: read whole to learn from, in blocks to predict on.
+
+To learn from a CSV file, the type of a column is found by looking at all of its values. To predict
+on one, every cell is read as text and turned into what its column was when the model learned, so
+that a category "1" stays a category, and a word among numbers is refused with its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from conftr.data.errors import DataError
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing value is written
+_SEPARATORS = (",", ";", "\t", "|")
+_BYTES, _LONGEST = 4 * 2**20, 64 * 2**20  # of a CSV file: read at a time, and of a single row
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table, by its name."""
+    return path.suffix.lower() in (".csv", ".tsv", ".parquet")
+
+
+def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
+    """The whole table, with the types that its values have; the columns `texts` as text."""
+    with _in_words(path):
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path).with_columns(
+                pl.col(name).cast(pl.String) for name in texts
+            )
+        return pl.read_csv(
+            path,
+            separator=_separator(path),
+            null_values=list(MISSING),
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(texts, pl.String),
+            try_parse_dates=True,
+        )
+
+
+def columns(path: Path) -> tuple[str, ...]:
+    """The names of a table's columns."""
+    with _in_words(path):
+        return tuple(_scan(path).collect_schema().names())
+
+
+def blocks(path: Path, names: Sequence[str], *, rows: int) -> Iterator[pl.DataFrame]:
+    """Some columns, at most so many rows at a time, in order; cells of a CSV file as text.
+
+    A block at a time is in memory, whatever the size of the file. There is always one, if without
+    rows.
+    """
+    with _in_words(path):
+        if path.suffix.lower() == ".parquet":
+            parts: Iterable[pl.DataFrame] = pl.scan_parquet(path).select(names).collect_batches()
+        else:
+            parts = (part.select(names) for part in _pieces(path))
+        some = False
+        for part in parts:
+            some = True
+            yield from part.iter_slices(rows) if len(part) else [part]
+        if not some:
+            yield pl.DataFrame(schema=_scan(path).select(names).collect_schema())
+
+
+def numbers(frame: pl.DataFrame, names: Collection[str], *, first: int, path: Path) -> pl.DataFrame:
+    """The columns `names` as numbers, true and false as 1 and 0, the others as text.
+
+    first: the number of the frame's first row in its file, for the message about a value that is
+        none of these.
+    """
+    others = [name for name in frame.columns if name not in set(names)]
+    cast = frame.with_columns(
+        pl.col(names).cast(pl.Float64, strict=False), pl.col(others).cast(pl.String)
+    )
+    lost = [name for name in names if cast[name].null_count() > frame[name].null_count()]
+    return cast.with_columns(_number(frame[name], first, path) for name in lost)
+
+
+def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
+    """Texts of which some are no plain numbers: with spaces around, or all true or false."""
+    texts = column.cast(pl.String).str.strip_chars()
+    found = texts.cast(pl.Float64, strict=False)
+    strange = texts.is_not_null() & found.is_null()
+    if not strange.any():
+        return found
+    words = texts.str.to_lowercase()
+    if words.drop_nulls().is_in(["true", "false"]).all():
+        return (words == "true").cast(pl.Float64).alias(column.name)
+    row = strange.arg_true()[0]
+    raise DataError(
+        f"column {column.name!r} of {path} must hold numbers, as it did when the model learned; "
+        f"row {first + row} has {column[row]!r}. A missing value is an empty cell or NA."
+    )
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    if path.suffix.lower() == ".parquet":
+        return pl.scan_parquet(path)
+    return pl.scan_csv(
+        path, separator=_separator(path), null_values=list(MISSING), infer_schema=False
+    )
+
+
+def _pieces(path: Path) -> Iterator[pl.DataFrame]:
+    """A CSV file a few megabytes at a time.
+
+    The streaming reader of polars does the same with several times the memory.
+    """
+    separator, done = _separator(path), 0
+    with path.open("rb") as file:
+        header, rest = file.readline(), b""
+        while True:
+            chunk = file.read(_BYTES)
+            text = rest + chunk
+            end = _end_of_rows(text) if chunk else len(text)
+            rest = text[end:]
+            if len(rest) > _LONGEST:
+                raise DataError(f"{path} has a quotation mark after row {done} that is not closed.")
+            if end:
+                yield pl.read_csv(
+                    header + text[:end],
+                    separator=separator,
+                    null_values=list(MISSING),
+                    infer_schema=False,
+                )
+                done += text.count(b"\n", 0, end)
+            if not chunk:
+                return
+
+
+def _end_of_rows(text: bytes) -> int:
+    """Behind the last line break that is not in quotes; 0 where there is none."""
+    end = text.rfind(b"\n")
+    while end >= 0 and text.count(b'"', 0, end) % 2:
+        # In quotes, so before the mark that opened them.
+        end = text.rfind(b"\n", 0, text.rfind(b'"', 0, end))
+    return end + 1
+
+
+def _separator(path: Path) -> str:
+    """A tab in .tsv files, elsewhere what stands most often in the first line."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        outside = "".join(file.readline().split('"')[::2])
+    return max(_SEPARATORS, key=outside.count)
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """What polars finds wrong with a file, in one sentence that names the file."""
+    try:
+        yield
+    except pl.exceptions.NoDataError:
+        raise DataError(
+            f"{path} is empty: a table has a line of column names, then rows."
+        ) from None
+    except pl.exceptions.PolarsError as fault:
+        said = str(fault).splitlines()[0]
+        if "utf-8" in said:
+            advice = "it is not in UTF-8: save it with that encoding"
+        elif "more fields" in said:
+            advice = "a row has more cells than there are column names: look for stray separators"
+        else:
+            advice = said
+        raise DataError(f"{path} cannot be read as a table: {advice}.") from None

@@ -1,0 +1,149 @@
+"""Answers as a file: a row for each row asked about, written as they come, whole or not there.
+
+row         1 for the first
+...         columns copied from the file asked about
+set         the classes, likeliest first; joined by "|" in .csv and .tsv, a list elsewhere
+size        how many they are
+likeliest   the class with the highest probability, in the set or not
+p_CLASS     the probability of each class
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from conftr.data import DataError
+
+_JOIN, _DIGITS = "|", 6
+_SINKS: Mapping[str, Callable[..., Any]] = {
+    ".csv": partial(pl.LazyFrame.sink_csv, float_precision=_DIGITS),
+    ".tsv": partial(pl.LazyFrame.sink_csv, float_precision=_DIGITS, separator="\t"),
+    ".parquet": pl.LazyFrame.sink_parquet,
+    ".jsonl": pl.LazyFrame.sink_ndjson,
+}
+
+
+def frame(
+    first: int,
+    sets: npt.NDArray[np.bool_],
+    probabilities: npt.NDArray[Any],
+    classes: Sequence[str],
+    kept: pl.DataFrame,
+    *,
+    with_probabilities: bool = True,
+) -> pl.DataFrame:
+    """The answers to rows `first`, `first` + 1, ... with sets and probabilities (n, K)."""
+    n = len(sets)
+    rows, members = np.nonzero(sets)
+    likeliest_first = np.lexsort((-probabilities[rows, members], rows))
+    names = pl.Series(classes, dtype=pl.String)
+    listed = (
+        pl.DataFrame({"row": rows, "set": names.gather(members)})
+        .select(pl.all().gather(likeliest_first))
+        .group_by("row", maintain_order=True)
+        .agg("set")
+    )
+    answers = (
+        pl.DataFrame({"row": np.arange(n)})
+        .join(listed, on="row", how="left", maintain_order="left")
+        .select(pl.col("set").fill_null([]))
+    )
+    columns = [
+        pl.Series("row", np.arange(first, first + n)),
+        *kept.iter_columns(),
+        answers["set"],
+        pl.Series("size", sets.sum(axis=1)),
+        names.gather(probabilities.argmax(axis=1)).alias("likeliest"),
+    ]
+    if with_probabilities:
+        columns += [pl.Series(f"p_{name}", probabilities[:, k]) for k, name in enumerate(classes)]
+    return pl.DataFrame(columns)
+
+
+def check(out: Path | None, classes: Sequence[str], kept: Sequence[str]) -> None:
+    """Raise, before any work, where answers could not be written as asked."""
+    kind = ".csv" if out is None else out.suffix
+    if kind not in _SINKS:
+        raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
+    if out is not None and not out.parent.is_dir():
+        raise DataError(f"there is no folder {out.parent} for --out.")
+    own = {"row", "set", "size", "likeliest", *(f"p_{name}" for name in classes)}
+    taken = [name for name in kept if name in own]
+    if taken:
+        raise DataError(f"--keep {taken[0]!r} is the name of a column of the answers themselves.")
+    odd = [name for name in classes if _JOIN in name]
+    if kind in (".csv", ".tsv") and odd:
+        raise DataError(
+            f"the class {odd[0]!r} holds {_JOIN!r}, which stands between the classes of a set in "
+            f"{kind} files: write to a .parquet or .jsonl file."
+        )
+
+
+def write(frames: Iterator[pl.DataFrame], out: Path | None) -> None:
+    """Write frames of one schema to a file of the kind that its name says, or as CSV to None.
+
+    A file is written beside its place and renamed when it is whole.
+    """
+    if out is None:
+        _print(frames)
+        return
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        _sink(frames, out.suffix, beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _print(frames: Iterator[pl.DataFrame]) -> None:
+    try:
+        for i, one in enumerate(map(_joined, frames)):
+            one.write_csv(sys.stdout, include_header=i == 0, float_precision=_DIGITS)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing is left to be flushed at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _joined(one: pl.DataFrame) -> pl.DataFrame:
+    """Sets as text; one without a class is an empty cell."""
+    text = pl.when(pl.col("size") > 0).then(pl.col("set").list.join(_JOIN))
+    return one.with_columns(text.alias("set"))
+
+
+def _sink(frames: Iterator[pl.DataFrame], kind: str, place: Path) -> None:
+    if kind in (".csv", ".tsv"):
+        frames = map(_joined, frames)
+    first = next(frames)
+    stop = threading.Event()
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        for one in chain([first], frames):
+            if stop.is_set():
+                raise KeyboardInterrupt
+            yield one
+
+    lazy = register_io_source(source, schema=first.schema)
+    # In a thread of its own: Ctrl-C is heard at once and not when the last row is written.
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(_SINKS[kind], lazy, place, maintain_order=True)
+        try:
+            written.result()
+        except BaseException:
+            stop.set()
+            raise

@@ -1,0 +1,125 @@
+"""Calibrate anew: a saved classifier on fresh rows, or the outputs of any other system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from conftr import artefact
+from conftr.calibration import ALL, CLASS
+from conftr.data import DataError
+from conftr.data.own import Own, Wanted, blocks, origin, places, read
+from conftr.data.own.examples import TARGET
+from conftr.data.own.labels import Labels
+from conftr.estimator import ConformalClassifier, evidence_of
+from conftr.evidence import Evidence
+from conftr.jobs.fitting import Result, Task, divided, show
+from conftr.jobs.predicting import group_by, inputs_of, target_of
+from conftr.outside import Logits, Probabilities
+
+OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
+    "probabilities": Probabilities,
+    "logits": Logits,
+}
+_SHOWN = 10  # labels in a message
+
+
+def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
+    """The rows of a file that have a label, read as the classifier learned to read its own."""
+    parts = list(blocks(path, inputs_of(clf, path), wanted))
+    if parts[0].labels is None:
+        raise DataError(f"say with --target or --labels where the true classes of {path} are.")
+    labels = pl.concat([part.labels for part in parts if part.labels is not None])
+    is_frame = isinstance(parts[0].X, pl.DataFrame)
+    X = pl.concat([p.X for p in parts]) if is_frame else np.concatenate([p.X for p in parts])
+    named = [part.groups for part in parts if part.groups is not None]
+    rows = labels.is_not_null().arg_true().to_numpy()
+    return Own(
+        X[rows],
+        as_classes(labels[rows], clf.classes_.tolist()),
+        pl.concat(named)[rows] if named else None,
+        origin(path, wanted),
+    )
+
+
+def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
+    """Labels of a file as classes, refused in words where one is none."""
+    found = places(labels, classes)
+    unknown = labels.filter(found < 0).cast(pl.String).unique(maintain_order=True).to_list()
+    if unknown:
+        shown = ", ".join(unknown[:_SHOWN]) + (", ..." if unknown[_SHOWN:] else "")
+        raise DataError(
+            f"column {labels.name!r} has classes that the model does not know: {shown}. It knows "
+            f"{', '.join(str(name) for name in classes[:_SHOWN])}"
+            f"{', ...' if len(classes) > _SHOWN else ''}."
+        )
+    return np.asarray(classes)[found]
+
+
+def saved(
+    model: Path, file: Path, wanted: Wanted, task: Task, alpha: float | None
+) -> tuple[Result, Evidence]:
+    """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
+
+    wanted: target and groups are the model's where none are given, as is alpha.
+    """
+    clf = artefact.load(model)
+    by = clf.calibration_.by
+    target = wanted.target or target_of(model)
+    grouped = wanted.group_by or ((target or TARGET) if by == CLASS else group_by(clf))
+    wanted = replace(wanted, target=target, group_by=grouped)
+    task = replace(task, alpha=alpha or clf.alpha_, by_class=wanted.by_class)
+    own = _read_for(clf, file, wanted)
+    before = evidence_of(clf, own.X, own.y, groups=own.groups if group_by(clf) else None)
+    rest, test, notes = divided(own.y, task)
+    fresh = own.take(rest)
+    groups = CLASS if task.by_class else ALL if fresh.groups is None else fresh.groups
+    clf.calibrate(fresh.X, fresh.y, task.alpha, groups)
+    return Result(clf, show(clf, own.take(test), task), (*own.notes, *notes)), before
+
+
+def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[str]) -> Result:
+    """Thresholds for probabilities or logits, a column for each class, computed anywhere.
+
+    names: of the classes, in the order of the columns of an array.
+    """
+    own = read(file, wanted)
+    classes = _columns(own, names)
+    own = replace(own, y=as_classes(pl.Series("labels", own.y), classes), X=np.asarray(own.X))
+    task = replace(task, by_class=wanted.by_class)
+    rest, test, notes = divided(own.y, task)
+    fresh = own.take(rest)
+    clf = ConformalClassifier(
+        alpha=task.alpha,
+        conformity=str(task.score),
+        classifier=OUTPUTS[kind](classes),
+        random_state=task.seed,
+    )
+    clf.fit(fresh.X, fresh.y, CLASS if task.by_class else fresh.groups)
+    return Result(clf, show(clf, own.take(test), task), (*own.notes, *notes))
+
+
+def _columns(own: Own, names: Sequence[str]) -> list[Any]:
+    """The class that each column stands for."""
+    if isinstance(own.X, pl.DataFrame):
+        return own.X.columns
+    if own.X.ndim != 2:
+        raise DataError(
+            f"outputs must have a row for each example and a column for each class, (n, K); got "
+            f"shape {own.X.shape}."
+        )
+    found = list(names) or np.unique(own.y).tolist()
+    is_numbered = own.y.dtype.kind == "i" and own.y.min() >= 0 and own.y.max() < own.X.shape[1]
+    if not names and is_numbered:
+        return list(range(own.X.shape[1]))
+    if len(found) != own.X.shape[1]:
+        raise DataError(
+            f"there are {own.X.shape[1]} columns and {len(found)} classes: say with --classes "
+            f"which class each column stands for, in their order."
+        )
+    return found

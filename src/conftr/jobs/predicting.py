@@ -1,0 +1,178 @@
+"""Sets for the rows of a file of any size, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from conftr import artefact
+from conftr.arrays import log_softmax
+from conftr.calibration import ALL, CLASS
+from conftr.data import DataError
+from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, is_table, places
+from conftr.estimator import ConformalClassifier
+from conftr.features import Frame
+from conftr.jobs import answers
+from conftr.outside import Logits, Probabilities
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to answer.
+
+    alpha: None for that of the classifier. target: the column of true classes, which the file need
+    not have. keep: columns to copy. probabilities: whether to write them.
+    """
+
+    alpha: float | None = None
+    target: str | None = None
+    keep: tuple[str, ...] = ()
+    probabilities: bool = True
+
+
+@dataclass
+class Tally:
+    """What was counted on the way: rows, classes in their sets, and sets without any.
+
+    labelled: rows that have a label; covered: of these, by their sets; strangers: of these, with a
+    label that is no class. unseen: rows of a group that has no threshold.
+    """
+
+    rows: int = 0
+    classes: int = 0
+    empty: int = 0
+    labelled: int = 0
+    covered: int = 0
+    strangers: int = 0
+    unseen: int = 0
+
+
+def predict(
+    clf: ConformalClassifier,
+    path: Path,
+    out: Path | None,
+    request: Request,
+    progress: Callable[[int], None],
+) -> Tally:
+    """Write the set of every row of a file to `out`; None is standard output. See `answers`.
+
+    progress: called with the number of rows done.
+    """
+    answers.check(out, list(by_text(clf.classes_.tolist())), request.keep)
+    tally = Tally()
+    answers.write(_frames(clf, path, request, tally, progress), out)
+    return tally
+
+
+def inputs_of(clf: ConformalClassifier, path: Path) -> Inputs:
+    """What a classifier takes from a file; of outputs of other systems a column for each class."""
+    source = clf.candidates_[0].source
+    if isinstance(source, Probabilities | Logits):
+        names = tuple(by_text(clf.classes_.tolist()))
+        return Inputs(names, names) if is_table(path) else Inputs()
+    if isinstance(source.encoding, Frame):
+        return Inputs(source.encoding.names, source.encoding.numeric)
+    return Inputs()
+
+
+def group_by(clf: ConformalClassifier) -> str | None:
+    """The column whose groups have thresholds of their own."""
+    by = clf.calibration_.by
+    return None if by in (ALL, CLASS) else by
+
+
+def target_of(model: Path) -> str | None:
+    """The column of the classes that a saved classifier learned from, if that is known."""
+    shown = artefact.evidence(model)
+    return None if shown is None else shown.provenance.get("target")
+
+
+def words(tally: Tally, request: Request) -> str:
+    """What was counted, in a sentence or two."""
+    if not tally.rows:
+        return "there are no rows."
+    told = [f"{tally.rows:,} rows, {tally.classes / tally.rows:.2f} classes a set."]
+    if tally.empty:
+        told.append(f"{tally.empty:,} sets hold no class: nothing is likely enough.")
+    if tally.labelled:
+        share = 100 * tally.covered / tally.labelled
+        told.append(
+            f"{share:.3g} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
+            f"known hold it."
+        )
+    if tally.strangers:
+        told.append(f"{tally.strangers:,} of these rows are of classes that the model never met.")
+    if tally.unseen:
+        told.append(
+            f"{tally.unseen:,} rows are of groups without a threshold: they get every class."
+        )
+    return " ".join(told)
+
+
+def _frames(
+    clf: ConformalClassifier,
+    path: Path,
+    request: Request,
+    tally: Tally,
+    progress: Callable[[int], None],
+) -> Iterator[pl.DataFrame]:
+    classes = clf.classes_.tolist()
+    wanted = Wanted(target=request.target, group_by=group_by(clf))
+    rows = CELLS // len(classes) + 1
+    for block in blocks(path, inputs_of(clf, path), wanted, keep=request.keep, rows=rows):
+        logits = _logits(clf, block, path)
+        sets = _sets(clf, logits, block, request.alpha, tally)
+        _count(tally, sets, block, classes)
+        progress(tally.rows)
+        yield answers.frame(
+            block.first,
+            sets,
+            np.exp(log_softmax(logits)),
+            list(by_text(classes)),
+            block.kept,
+            with_probabilities=request.probabilities,
+        )
+
+
+def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[Any]:
+    source = clf.candidates_[0].source
+    X = block.X.to_numpy() if isinstance(source, Probabilities | Logits) else block.X
+    try:
+        found: npt.NDArray[Any] = source.logits(X)
+    except ValueError as fault:
+        raise DataError(f"{path}, from row {block.first}: {fault}") from fault
+    return found
+
+
+def _sets(
+    clf: ConformalClassifier,
+    logits: npt.NDArray[Any],
+    block: Block,
+    alpha: float | None,
+    tally: Tally,
+) -> npt.NDArray[np.bool_]:
+    rows = clf.calibration_.places(block.groups, len(logits))
+    if rows is not None:
+        tally.unseen += int(np.count_nonzero(rows < 0))
+    wanted = clf.alpha_ if alpha is None else alpha
+    return clf.calibration_.sets(clf.score_(logits), rows, wanted)
+
+
+def _count(tally: Tally, sets: npt.NDArray[np.bool_], block: Block, classes: Sequence[Any]) -> None:
+    sizes = sets.sum(axis=1)
+    tally.rows += len(sets)
+    tally.classes += int(sizes.sum())
+    tally.empty += int(np.count_nonzero(sizes == 0))
+    if block.labels is None:
+        return
+    known = block.labels.is_not_null().to_numpy()
+    truth = places(block.labels, classes)
+    tally.labelled += int(np.count_nonzero(known))
+    tally.strangers += int(np.count_nonzero(known & (truth < 0)))
+    tally.covered += int(np.count_nonzero(sets[np.arange(len(sets)), truth] & (truth >= 0)))

@@ -1,0 +1,43 @@
+"""What an example looks like on a page: the cells of a table, or a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+_COLUMNS = 60
+
+
+def cells(X: Any) -> Sequence[Mapping[str, str]] | None:
+    """Column name -> text, for each row of a frame; of an array (n, d) by number, d few enough."""
+    if isinstance(X, pl.DataFrame):
+        frame = X.select(X.columns[:_COLUMNS])
+    elif X.ndim == 2 and X.shape[1] <= _COLUMNS:
+        frame = pl.DataFrame(np.asarray(X), schema=[f"[{i}]" for i in range(X.shape[1])])
+    else:
+        return None
+    numbers = pl.selectors.float()
+    shown = frame.with_columns(numbers.round_sig_figs(6)).cast(pl.String).fill_null("missing")
+    return shown.to_dicts()
+
+
+def pictures(X: Any) -> npt.NDArray[np.uint8] | None:
+    """Images (n, h, w) or (n, h, w, 1 or 3) as bytes; None for all else.
+
+    Bytes that reach beyond 127 stay as they are; others are stretched, darkest to brightest.
+    """
+    if isinstance(X, pl.DataFrame) or X.ndim not in (3, 4):
+        return None
+    if X.ndim == 4 and X.shape[3] not in (1, 3):
+        return None
+    if X.ndim == 4 and X.shape[3] == 1:
+        X = X[..., 0]
+    if X.dtype == np.uint8 and X.max(initial=0) > 127:
+        return np.ascontiguousarray(X)
+    low, high = float(X.min(initial=0)), float(X.max(initial=0))
+    stretched = np.asarray(X, np.float32) - low
+    return (stretched * (255 / max(high - low, 1e-12)) + 0.5).astype(np.uint8)

@@ -1,0 +1,116 @@
+"""What came out, in numbers for a program and in a few lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from conftr.evidence import Evidence
+from conftr.report import numbers
+
+_VERDICTS = {
+    "agrees": "agrees with the promise",
+    "below": "is below what chance explains: are these rows like those it was calibrated on?",
+    "above": "is above what chance explains: sets are larger than they would have to be",
+    "everything": "says nothing: there are too few calibration rows for this alpha",
+}
+_GROUPS = 10  # in a list
+
+
+def summary(evidence: Evidence) -> dict[str, Any]:
+    """The numbers, as plain data; the chosen candidate comes first."""
+    tallies = numbers.tallies(evidence, evidence.alpha)
+    tests, covered = (sum(getattr(one, name) for one in tallies) for name in ("tests", "covered"))
+    return {
+        "alpha": evidence.alpha,
+        "score": evidence.score,
+        "classes": list(evidence.classes),
+        "test_rows": tests,
+        "calibration_rows": sum(evidence.calibration_sizes),
+        "covered": covered,
+        "coverage": covered / tests,
+        "verdict": numbers.verdict(tallies),
+        "groups": [
+            {
+                "name": one.name,
+                "calibration_rows": one.calibration,
+                "test_rows": one.tests,
+                "covered": one.covered,
+                "chance": [one.low, one.high],
+                "verdict": one.verdict,
+            }
+            for one in tallies
+        ],
+        "group_by": evidence.group_by,
+        "candidates": [_candidate(evidence, i) for i in range(len(evidence.candidates))],
+        "wishes": list(evidence.wishes),
+        "why": evidence.provenance.get("why"),
+    }
+
+
+def _candidate(evidence: Evidence, i: int) -> dict[str, Any]:
+    sets, y = evidence.sets(i), evidence.labels
+    sizes = sets.sum(axis=1)
+    likeliest = evidence.candidates[i].probabilities.argmax(axis=1)
+    found = {
+        "name": evidence.candidates[i].name,
+        "words": evidence.candidates[i].words,
+        "mean_size": float(sizes.mean()),
+        "coverage": float(sets[np.arange(len(y)), y].mean()),
+        "single": float((sizes == 1).mean()),
+        "accuracy": float((likeliest == y).mean()),
+    }
+    if evidence.unwanted is not None and evidence.unwanted.any():
+        unwanted = evidence.unwanted[y]
+        mixed = (sets & unwanted).any(axis=1)
+        found["unwanted"] = _mean(mixed, unwanted.any(axis=1))
+    if evidence.shrink is not None and (evidence.shrink != 1).any():
+        found["shrunk_size"] = _mean(sizes, evidence.shrink[y] != 1)
+    return found
+
+
+def _mean(values: Any, where: Any) -> float | None:
+    return float(values[where].mean()) if where.any() else None
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The numbers as lines, each with a word to go in front."""
+    chosen, *others = found["candidates"]
+    yield "Promise", f"{_percent(1 - found['alpha'])} of the sets hold the true class."
+    if "before" in found:
+        yield "Before", f"{_coverage(found['before'], 'fresh rows')}"
+    yield "Coverage", _coverage(found)
+    compared = "".join(f"; {one['name']}: {one['mean_size']:.2f}" for one in others)
+    single = _percent(chosen["single"])
+    yield "Size", f"{chosen['mean_size']:.2f} classes a set, {single} hold one{compared}."
+    yield "Method", f"{chosen['name']}. {found['why'] or chosen['words']}"
+    yield from _wishes(found["candidates"])
+
+
+def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
+    told = f"{_percent(found['coverage'])} of {found['test_rows']:,} {rows}"
+    groups = found["groups"]
+    if len(groups) == 1:
+        low, high = (count / found["test_rows"] for count in groups[0]["chance"])
+        told += f" (chance allows {_percent(low)} to {_percent(high)})"
+    behind = [one["name"] for one in groups if one["verdict"] == "below"]
+    if len(groups) > 1 and behind:
+        more = ", ..." if behind[_GROUPS:] else ""
+        told += f" (below in {', '.join(behind[:_GROUPS])}{more})"
+    return f"{told}, which {_VERDICTS[found['verdict']]}."
+
+
+def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    chosen, *others = candidates
+    if chosen.get("unwanted") is not None:
+        compared = "".join(f"; {one['name']}: {_percent(one['unwanted'])}" for one in others)
+        yield "Wishes", f"{_percent(chosen['unwanted'])} of the sets concerned mix{compared}."
+    if chosen.get("shrunk_size") is not None:
+        compared = "".join(f"; {one['name']}: {one['shrunk_size']:.2f}" for one in others)
+        yield "Wishes", f"{chosen['shrunk_size']:.2f} classes a set to be shrunk{compared}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
