@@ -1,0 +1,371 @@
+"""The user's own files: what is read, what is refused, and that blocks are the whole."""
+
+import datetime
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from conftr.data import DataError
+from conftr.data.own import Inputs, Wanted, blocks, by_text, places, read, tables
+
+ROWS = pl.DataFrame(
+    {
+        "height": [1.5, 2.5, None, 4.0],
+        "floor": ["first", "second, left", None, "2"],
+        "sold": [True, False, True, None],
+        "rooms": [1, 2, 3, 4],
+        "kind": ["flat", "house", "flat", "house"],
+    }
+)
+TARGET = Wanted(target="kind")
+
+
+def written(tmp_path, text, name="data.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def table(tmp_path, name="data.csv", frame=ROWS, **options):
+    path = tmp_path / name
+    frame.write_parquet(path) if name.endswith("parquet") else frame.write_csv(path, **options)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("data.csv", {}),
+        ("data.csv", {"separator": ";"}),
+        ("data.csv", {"separator": "\t"}),
+        ("data.csv", {"separator": "|", "quote_style": "always"}),
+        ("data.csv", {"include_bom": True, "line_terminator": "\r\n"}),
+        ("data.csv", {"null_value": "NA"}),
+        ("data.csv", {"null_value": "?"}),
+        ("data.tsv", {"separator": "\t"}),
+        ("data.parquet", {}),
+    ],
+)
+def test_a_table_is_read_however_it_is_written(tmp_path, name, options):
+    own = read(table(tmp_path, name, **options), TARGET)
+    assert_frame_equal(own.X, ROWS.drop("kind"))
+    assert own.y.tolist() == ["flat", "house", "flat", "house"]
+    assert own.notes == ()
+
+
+def test_types_are_found_by_looking_at_every_row(tmp_path):
+    late = "x,kind\n" + "1,a\n" * 5000 + "1.5,b\n"
+    assert read(written(tmp_path, late), TARGET).X["x"].dtype == pl.Float64
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([3, 10, 3], [3, 10, 3]),
+        ([3.0, 10.0, 3.0], [3, 10, 3]),
+        ([True, False, True], ["true", "false", "true"]),
+        (["b", "a", "b"], ["b", "a", "b"]),
+        (pl.Series(["b", "a", "b"], dtype=pl.Categorical), ["b", "a", "b"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+def test_classes_are_whole_numbers_or_words(tmp_path, values, classes, name):
+    frame = pl.DataFrame({"x": [1, 2, 3], "kind": values})
+    path = table(tmp_path, name, frame)
+    found = read(path, TARGET).y
+    assert found.tolist() == classes
+    # Read again as a later file is, every label finds its class.
+    known = sorted(set(classes))
+    (block,) = blocks(path, Inputs(("x",), ("x",)), TARGET)
+    assert [known[k] for k in places(block.labels, known)] == classes
+
+
+def test_labels_that_are_no_class_are_told_apart():
+    later = pl.Series(["3", "3.0", "03", "4", None, "x"])
+    assert places(later, [3, 5]).tolist() == [0, 0, -1, -1, -1, -1]
+    assert places(pl.Series(["True", "false", "yes"]), ["false", "true"]).tolist() == [1, 0, -1]
+    assert by_text([3, 5]) == {"3": 3, "5": 5}
+
+
+def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
+    own = read(written(tmp_path, "x,kind\n1,a\n2,\n3,b\n"), TARGET)
+    assert own.X["x"].to_list() == [1, 3]
+    assert own.notes == ("1 row has no value in 'kind' and cannot be learned from.",)
+
+
+def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
+    path = written(tmp_path, "code,zip,kind\n007,01,a\n012,02,b\n007,01,a\n")
+    own = read(path, Wanted("kind", group_by="zip", categories=("code",)))
+    assert own.groups.to_list() == ["01", "02", "01"]
+    assert own.groups.name == "zip"
+    assert own.X["code"].to_list() == ["007", "012", "007"]
+    inputs = Inputs(("code", "zip"))
+    (block,) = blocks(path, inputs, Wanted("kind", group_by="zip"))
+    assert_frame_equal(block.X, own.X)
+    assert block.groups.to_list() == own.groups.to_list()
+
+
+def test_the_target_as_group_means_each_class(tmp_path):
+    own = read(table(tmp_path), Wanted("kind", group_by="kind"))
+    assert own.groups is None
+    assert Wanted("kind", group_by="kind").by_class
+    assert not Wanted("kind", group_by="site").by_class
+
+
+def test_some_of_the_rows(tmp_path):
+    own = read(table(tmp_path), Wanted("kind", group_by="rooms")).take(np.array([3, 0]))
+    assert own.X["height"].to_list() == [4.0, 1.5]
+    assert own.y.tolist() == ["house", "flat"]
+    assert own.groups.to_list() == ["4", "1"]
+
+
+def test_columns_that_tell_nothing_are_noted(tmp_path):
+    n = 30
+    frame = pl.DataFrame(
+        {
+            "id": [f"row {i}" for i in range(n)],
+            "number": list(range(n)),
+            "x": np.linspace(0, 1, n),
+            "nothing": pl.Series([None] * n, dtype=pl.String),
+            "kind": ["a", "b"] * (n // 2),
+        }
+    )
+    own = read(table(tmp_path, frame=frame), TARGET)
+    assert own.X.columns == ["id", "number", "x"]
+    about_id, about_number, about_nothing = own.notes
+    assert "column 'id' is different in every row" in about_id
+    assert "--drop 'id'" in about_id
+    assert "'number'" in about_number
+    assert about_nothing == "column 'nothing' is empty and tells nothing."
+    assert read(table(tmp_path, frame=frame), Wanted("kind", drop=("id", "number"))).X.width == 1
+
+
+DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
+REFUSED = [
+    ("when,kind\n2024-01-01,a\n2024-01-02,b\n", TARGET, "column 'when' holds dates or times"),
+    ("when,kind\n2024-01-01 10:00,a\n", TARGET, "leave the column out with --drop 'when'"),
+    ("x,kind\n" + "1,a\n" * 20 + "l2,b\n", TARGET, "row 21 has 'l2'"),
+    ("x,kind\n" + "1,a\n" * 20 + "l2,b\n", TARGET, "--category 'x'"),
+    ("x;kind\n" + "1,5;a\n" * 20, TARGET, "'x' holds numbers with a decimal comma, such as '1,5'"),
+    ("x,price\n1,2.5\n2,3.0\n", Wanted("price"), "numbers that are not whole, such as 2.5"),
+    ("x,kind\n1,2024-01-01\n", TARGET, "the target 'kind' holds Date"),
+    ("x,kind\n1,a\n", Wanted("kin"), "there is no column 'kin' in"),
+    ("x,kind\n1,a\n", Wanted("kind", drop=("y",)), "its columns are x, kind"),
+    ("x,kind\n1,a\n", Wanted(), "say with --target which column"),
+    ("x,kind\n1,\n", TARGET, "no row of"),
+    ("x,kind\n1,a\n", Wanted("kind", drop=("x",)), "no column to learn from beside 'kind'"),
+    ("", TARGET, "is empty"),
+    ("x,kind\n1,2,3\n", TARGET, "a row has more cells than there are column names"),
+    ("x,kind\n1,caf\xe9\n".encode("latin-1"), TARGET, "it is not in UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted", "words"), REFUSED)
+def test_tables_that_cannot_be_learned_from_are_refused_in_words(tmp_path, text, wanted, words):
+    with pytest.raises(DataError) as refused:
+        read(written(tmp_path, text), wanted)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_parquet_columns_of_no_use_are_refused_unless_left_out(tmp_path):
+    frame = pl.DataFrame({"when": DAYS, "many": [[1], [2], [3]], "x": [1, 2, 3], "kind": ["a"] * 3})
+    path = table(tmp_path, "data.parquet", frame)
+    with pytest.raises(DataError, match="column 'when' holds dates"):
+        read(path, TARGET)
+    with pytest.raises(DataError, match="column 'many' holds List"):
+        read(path, Wanted("kind", drop=("when",)))
+    assert read(path, Wanted("kind", drop=("when", "many"))).X.columns == ["x"]
+
+
+def test_files_of_no_known_kind_are_refused(tmp_path):
+    with pytest.raises(DataError, match="there is no file"):
+        read(tmp_path / "nothing.csv", TARGET)
+    with pytest.raises(DataError, match=r"must be a \.csv, \.tsv"):
+        read(written(tmp_path, "x", "data.xlsx"), TARGET)
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        read(written(tmp_path, "x", "data.parquet"), TARGET)
+
+
+def joined(parts):
+    parts = list(parts)
+    starts = np.cumsum([1, *(len(part.X) for part in parts)])
+    assert [part.first for part in parts] == starts[:-1].tolist()
+    return pl.concat([part.X for part in parts]), pl.concat([part.kept for part in parts])
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv", "data.parquet"])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_blocks_are_the_whole_in_order(tmp_path, monkeypatch, name, rows):
+    monkeypatch.setattr(tables, "_BYTES", 100)  # so that rows are cut anywhere
+    rng = np.random.default_rng(0)
+    texts = ["plain", 'with "quotes"', "a, comma", "two\nlines", "", None]
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=200).round(3),
+            "text": [texts[i] for i in rng.integers(0, 6, 200)],
+            "flag": rng.random(200) < 0.5,
+            "id": np.arange(200),
+        }
+    )
+    options = {"separator": "\t"} if name.endswith("tsv") else {}
+    path = table(tmp_path, name, frame, **options)
+    inputs = Inputs(("x", "text", "flag"), ("x", "flag"))
+    X, kept = joined(blocks(path, inputs, Wanted(), keep=("id",), rows=rows))
+    empty = None if name != "data.parquet" else ""
+    expected = frame.drop("id").with_columns(
+        pl.col("flag").cast(pl.Float64), pl.col("text").replace("", empty)
+    )
+    assert_frame_equal(X, expected)
+    assert kept["id"].cast(pl.Int64).to_list() == list(range(200))
+
+
+def test_blank_lines_count_as_rows_wherever_the_file_is_cut(tmp_path, monkeypatch):
+    path = written(tmp_path, "x,y\n1,2\n\n\n3,4\n\n5,6")
+    whole = [1, None, None, 3, None, 5]
+    for size in range(1, 30):
+        monkeypatch.setattr(tables, "_BYTES", size)
+        X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        assert X["x"].to_list() == whole
+    assert tables.read(path)["x"].to_list() == whole
+
+
+def test_a_file_without_rows_gives_a_block_without_rows(tmp_path):
+    (block,) = blocks(written(tmp_path, "x,kind\n"), Inputs(("x",), ("x",)), TARGET)
+    assert block.X.shape == (0, 1)
+    empty = pl.DataFrame(schema={"x": pl.Float64})
+    (block,) = blocks(table(tmp_path, "data.parquet", empty), Inputs(("x",), ("x",)), TARGET)
+    assert block.X.shape == (0, 1)
+    np.save(tmp_path / "x.npy", np.zeros((0, 3)))
+    (block,) = blocks(tmp_path / "x.npy", Inputs(), Wanted())
+    assert block.X.shape == (0, 3)
+
+
+def test_what_is_no_number_is_refused_with_its_row(tmp_path, monkeypatch):
+    path = written(tmp_path, "x,y\n" + "1,2\n" * 500 + " 3 ,4\ntwelve,5\n")
+    monkeypatch.setattr(tables, "_BYTES", 64)
+    with pytest.raises(DataError, match=r"column 'x' of .* row 502 has 'twelve'"):
+        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+    with pytest.raises(DataError, match="there is no column 'z'"):
+        list(blocks(path, Inputs(("z",)), Wanted()))
+
+
+def test_true_and_false_are_numbers_only_among_themselves(tmp_path):
+    inputs = Inputs(("x",), ("x",))
+    (block,) = blocks(written(tmp_path, "x,y\nTRUE,1\n,1\nfalse,1\n"), inputs, Wanted())
+    assert block.X["x"].to_list() == [1.0, None, 0.0]
+    with pytest.raises(DataError, match="row 1 has 'true'"):
+        list(blocks(written(tmp_path, "x,y\ntrue,1\n2,1\n"), inputs, Wanted()))
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_BYTES", 100)
+    monkeypatch.setattr(tables, "_LONGEST", 1000)
+    path = written(tmp_path, 'x,y\n1,2\n3,"open\n' + "5,6\n" * 500)
+    with pytest.raises(DataError, match="a quotation mark after row 1 that is not closed"):
+        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+
+
+IMAGES = np.arange(5 * 3 * 4, dtype=np.uint8).reshape(5, 3, 4)
+NAMES = np.array(["a", "b", "a", "b", "a"])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_an_archive(tmp_path, order, save):
+    save(tmp_path / "d.npz", X=np.asarray(IMAGES, order=order), y=NAMES, site=[1, 1, 2, 2, 2])
+    own = read(tmp_path / "d.npz", Wanted(group_by="site"))
+    assert (own.X == IMAGES).all()
+    assert own.y.tolist() == NAMES.tolist()
+    assert own.groups.to_list() == ["1", "1", "2", "2", "2"]
+    parts = list(blocks(tmp_path / "d.npz", Inputs(), Wanted(group_by="site"), rows=2))
+    assert [len(part.X) for part in parts] == [2, 2, 1]
+    assert (np.concatenate([part.X for part in parts]) == IMAGES).all()
+    assert pl.concat([part.labels for part in parts]).to_list() == NAMES.tolist()
+    assert pl.concat([part.groups for part in parts]).to_list() == own.groups.to_list()
+
+
+def test_a_pair_of_array_files(tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES)
+    np.save(tmp_path / "y.npy", NAMES.astype("S"))
+    (tmp_path / "y.csv").write_text("kind\n" + "\n".join(NAMES))
+    for labels in ("y.npy", "y.csv"):
+        own = read(tmp_path / "x.npy", Wanted(labels=tmp_path / labels))
+        assert own.y.tolist() == NAMES.tolist()
+
+
+def objects(path):
+    np.save(path, np.array([{}, {}]), allow_pickle=True)
+
+
+def cut_off(path):
+    np.save(path, IMAGES)
+    os.truncate(path, path.stat().st_size - 7)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (objects, "holds Python objects, which could run code"),
+        (cut_off, "is cut off or damaged"),
+        (lambda path: path.write_bytes(b"no array"), "is not an array as numpy.save writes it"),
+        (lambda path: np.save(path, 3.0), "holds a single value"),
+    ],
+)
+def test_array_files_that_cannot_be_read_are_refused_in_words(tmp_path, make, words):
+    make(tmp_path / "x.npy")
+    np.save(tmp_path / "y.npy", NAMES)
+    with pytest.raises(DataError, match=words):
+        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "y.npy"))
+
+
+def test_a_damaged_archive_is_refused(tmp_path):
+    path = tmp_path / "d.npz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(DataError, match="is not an archive"):
+        read(path, Wanted())
+    np.savez_compressed(path, X=np.random.default_rng(0).normal(size=(50, 50)), y=np.arange(50))
+    content = bytearray(path.read_bytes())
+    content[2000] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="is cut off or damaged"):
+        read(path, Wanted())
+
+
+def test_arrays_and_labels_that_do_not_fit_are_refused(tmp_path):
+    np.savez(tmp_path / "d.npz", X=IMAGES, y=NAMES[:3], two=IMAGES[:, 0], more=NAMES)
+    np.save(tmp_path / "x.npy", IMAGES)
+    with pytest.raises(DataError, match="a label for each of the 5 rows; got 3"):
+        read(tmp_path / "d.npz", Wanted())
+    with pytest.raises(DataError, match=r"one label a row, \(n,\); got shape \(5, 4\)"):
+        read(tmp_path / "d.npz", Wanted("two"))
+    with pytest.raises(DataError, match=r"no array 'z' in .* its arrays are X, y, two, more"):
+        read(tmp_path / "d.npz", Wanted("z"))
+    with pytest.raises(DataError, match="say with --labels"):
+        read(tmp_path / "x.npy", Wanted())
+    with pytest.raises(DataError, match="groups must be an array"):
+        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "d.npz", target="more", group_by="y"))
+    with pytest.raises(DataError, match="none can be chosen"):
+        read(tmp_path / "d.npz", Wanted(drop=("x",)))
+
+
+def test_a_table_for_arrays_and_the_reverse_are_refused(tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES)
+    with pytest.raises(DataError, match="holds an array, but the model learned from a table"):
+        list(blocks(tmp_path / "x.npy", Inputs(("x",)), Wanted()))
+    with pytest.raises(DataError, match="is a table, but the model learned from an array"):
+        list(blocks(table(tmp_path), Inputs(), Wanted()))
+    with pytest.raises(DataError, match="none can be kept"):
+        list(blocks(tmp_path / "x.npy", Inputs(), Wanted(), keep=("id",)))
+
+
+def test_a_dataset_by_name():
+    own = read("digits", Wanted())
+    assert own.X.shape == (1797, 8, 8, 1)
+    assert set(own.y) == set("0123456789")
+    assert own.origin["dataset"] == "digits"
+    with pytest.raises(DataError, match="has no column 'site'"):
+        read("digits", Wanted(group_by="site"))
