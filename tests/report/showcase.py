@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,8 @@ def candidate(name: str, model: Any, X: Any, y: Any, cal: Any, test: Any, by: An
     return Candidate(name, words, places, model.predict_proba(X[test]))
 
 
-def digits(by: Any = None, **changes: Any) -> Evidence:
+@cache
+def digits(by: str | None = None) -> Evidence:
     """Digits with pictures; `by`: None, "class", or "group" for halves of the table's rows."""
     X, y = load_digits(return_X_y=True)
     X = X / 16
@@ -66,35 +69,39 @@ def digits(by: Any = None, **changes: Any) -> Evidence:
             "calibration_sizes": tuple(np.bincount(rows[cal]).tolist()),
             "group_by": "site",
         }
-    given = {
-        "classes": tuple(map(str, range(10))),
-        "alpha": 0.02,
-        "score": "thr",
-        "labels": y[test],
-        "candidates": tuple(parts),
+    return Evidence(
+        classes=tuple(map(str, range(10))),
+        alpha=0.02,
+        score="thr",
+        labels=y[test],
+        candidates=tuple(parts),
         **groups,
-        "pictures": (X[test].reshape(-1, 8, 8) * 255).astype(np.uint8),
-        "provenance": {
+        pictures=(X[test].reshape(-1, 8, 8) * 255).astype(np.uint8),
+        provenance={
             "file": "digits.npz",
             "seed": 0,
             "versions": {"conftr": "0.1.0", "numpy": np.__version__},
             "parts": {"training": 300, "calibration": 500, "test": 997},
         },
-    }
-    return Evidence(**(given | changes))
+    )
 
 
+@cache
 def wished() -> Evidence:
     """Digits whose 4 and 9 are to be kept apart, and 8 to be small."""
     unwanted = np.zeros((10, 10), bool)
     unwanted[4, 9] = unwanted[9, 4] = True
     shrink = np.ones(10)
     shrink[8] = 10
-    return digits(
-        wishes=("avoid '4' and '9'", "smaller sets for '8'"), unwanted=unwanted, shrink=shrink
+    return replace(
+        digits(),
+        wishes=("avoid '4' and '9'", "smaller sets for '8'"),
+        unwanted=unwanted,
+        shrink=shrink,
     )
 
 
+@cache
 def wine() -> Evidence:
     """A small table of three classes, one candidate, cells and no pictures."""
     bunch = load_wine()
@@ -118,6 +125,7 @@ def wine() -> Evidence:
     )
 
 
+@cache
 def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1) -> Evidence:
     """Many classes: logits of a model that finds the true class among a few."""
     rng = np.random.default_rng(0)
@@ -139,4 +147,56 @@ def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1
         group_names=("all",),
         calibration_sizes=(calibration,),
         provenance={"file": "many.parquet"},
+    )
+
+
+NASTY = (
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror=\"window.hacked = 1\"> & 'quotes'",
+    "\N{CJK UNIFIED IDEOGRAPH-5BFF}\N{CJK UNIFIED IDEOGRAPH-53F8} {{ 7 * 7 }} ${alert(1)} <!-- "
+    + "very" * 40,
+)
+
+
+def nasty() -> Evidence:
+    """Wine whose classes, columns and everything else that a user names attack the page."""
+    mild = wine()
+    unwanted = np.zeros((3, 3), bool)
+    unwanted[0, 1] = True
+    return replace(
+        mild,
+        classes=NASTY,
+        groups=np.arange(len(mild.labels)) % 2,
+        group_names=NASTY[:2],
+        calibration_sizes=(58, 58),
+        group_by=NASTY[0],
+        wishes=NASTY,
+        unwanted=unwanted,
+        cells=[{NASTY[i % 3]: NASTY[(i + 1) % 3]} for i in range(len(mild.labels))],
+        candidates=(
+            replace(mild.candidates[0], name=NASTY[1], words=NASTY[0]),
+            replace(mild.candidates[0], name=NASTY[0], words=NASTY[1]),
+        ),
+        provenance={"file": NASTY[0], NASTY[1]: {NASTY[0]: [*NASTY]}},
+    )
+
+
+def two() -> Evidence:
+    """Two classes, and so few calibration examples that strong promises are out of reach."""
+    mild = wine()
+    rows = np.flatnonzero(mild.labels < 2)
+    candidate = replace(
+        mild.candidates[0],
+        standing=mild.candidates[0].standing[rows, :2],
+        probabilities=mild.candidates[0].probabilities[rows, :2],
+    )
+    return replace(
+        mild,
+        classes=("no", "yes"),
+        alpha=0.25,
+        labels=mild.labels[rows],
+        candidates=(candidate,),
+        groups=np.zeros(len(rows), int),
+        cells=None,
+        provenance={},
     )

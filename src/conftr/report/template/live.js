@@ -127,8 +127,11 @@ async function start() {
   find("#dock").hidden = false;
   show(data.start);
   new ResizeObserver(() => charts(data, now)).observe(find("#size-chart"));
-  window.conftr = { data, measured, headline };
+  window.conftr = { data, rank, measured, headline };
   document.documentElement.dataset.ready = "yes";
 }
 
-start();
+start().catch((problem) => {
+  find("#no-slider").hidden = false;
+  throw problem;
+});

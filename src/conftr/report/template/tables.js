@@ -169,34 +169,40 @@ function listed(names) {
   return names.length > 4 ? `one of ${names.length} classes` : names.join(" or ");
 }
 
-/** Lines on sets that hold an unwanted class: over all true classes concerned, then for each. */
-function unwantedLines(data, all) {
-  const asked = data.unwanted.flatMap((others, y) => (others.length ? [y] : []));
-  const found = all.map((one) => unwantedSets(data, one));
-  const over = (counts) => sum(asked.map((y) => counts[y]));
-  const part = (y) => Math.max(...found.map((counts) => counts[y] / (data.testsOf[y] || 1)));
+/** Wishes as [name, note, text of each training]: unwanted classes over all true classes concerned,
+ *  then for each; sizes that were to shrink. */
+function wishLines(data, all) {
+  const asked = (data.unwanted ?? []).flatMap((others, y) => (others.length ? [y] : []));
   const names = (classes) => listed(classes.map((k) => data.classes[k]));
-  const total = ["sets that hold an unwanted class", `true class ${names(asked)}`,
-    found.map((counts) => share(over(counts), over(data.testsOf)))];
-  const each = asked.sort((a, b) => part(b) - part(a)).slice(0, MOST_WISHES).map((y) => [
-    `true ${data.classes[y]}`, `its set holds ${names(data.unwanted[y])}`,
-    found.map((counts) => share(counts[y], data.testsOf[y]))]);
-  return each.length > 1 ? [total, ...each] : [total];
+  const lines = [];
+  if (asked.length) {
+    const found = all.map((one) => unwantedSets(data, one));
+    const over = (counts) => sum(asked.map((y) => counts[y]));
+    const part = (y) => Math.max(...found.map((counts) => counts[y] / (data.testsOf[y] || 1)));
+    lines.push(["sets that hold an unwanted class", `true class ${names(asked)}`,
+      found.map((counts) => share(over(counts), over(data.testsOf)))]);
+    const worst = [...asked].sort((a, b) => part(b) - part(a)).slice(0, MOST_WISHES);
+    for (const y of worst.length > 1 ? worst : []) {
+      lines.push([`true ${data.classes[y]}`, `its set holds ${names(data.unwanted[y])}`,
+        found.map((counts) => share(counts[y], data.testsOf[y]))]);
+    }
+  }
+  const sums = all.map((found) => tally(data.labels, data.classes.length, found));
+  for (const y of data.shrink.slice(0, MOST_WISHES)) {
+    lines.push([`mean size, true ${data.classes[y]}`, "asked to be smaller",
+      sums.map((classes) => mean(classes[y].total, classes[y].tests))]);
+  }
+  return lines;
 }
 
 function wishes(data, { all }) {
   const table = find("#wish-table");
   if (!table) return;
-  const sums = all.map((found) => tally(data.labels, data.classes.length, found));
-  const smaller = data.shrink.slice(0, MOST_WISHES).map((y) => [
-    `mean size, true ${data.classes[y]}`, "asked to be smaller",
-    sums.map((classes) => mean(classes[y].total, classes[y].tests))]);
-  const lines = [
-    ...(data.unwanted ? unwantedLines(data, all) : []),
-    ...smaller,
-    ["mean size, all", "what it costs", all.map(meanSize)],
-    ["coverage, all", "the promise stays", all.map(covered)],
-  ];
+  const asked = wishLines(data, all), size = ["mean size, all", "what it costs", all.map(meanSize)];
+  const lines = [...asked, size, ["coverage, all", "the promise stays", all.map(covered)]];
   table.tBodies[0].replaceChildren(...lines.map(([name, note, texts]) =>
     element("tr", {}, named("row", name, note), ...texts.map((text) => cell(text)))));
+  const changes = (c) => [...asked.slice(0, 1), size].map(([name, , texts]) => `${name}, from ${texts[c]} to ${texts[0]}`);
+  find("#wish-words").textContent = data.candidates.slice(1).map(({ name }, c) =>
+    `From ${name} to ${data.candidates[0].name}: ${changes(c + 1).join("; ")}.`).join(" ");
 }

@@ -1,0 +1,136 @@
+"""Numbers of the page: by hand, against the metrics, and against the exact law."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import showcase
+from scipy.stats import betabinom
+
+import conftr
+from conftr.evidence import Candidate, Evidence
+from conftr.quantile import rank
+from conftr.report import numbers
+from conftr.report.stops import out_of_many, promise, stops
+
+DIGITS = showcase.digits()
+KINDS = {None: DIGITS, "class": showcase.digits("class"), "group": showcase.digits("group")}
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.02, 1 - 0.9, 1 / 3, 0.0005, 0.7, 0.0123, 1e-5])
+def test_stops_lead_from_weak_to_strong_and_hold_alpha(alpha):
+    found = stops(alpha)
+    assert found == sorted(set(found), reverse=True)
+    assert alpha in found
+    assert {0.5, 0.2, 0.05, 0.01, 0.001} <= set(found)
+    assert found[0] == max(0.5, alpha)
+    assert found[-1] <= min(0.001, alpha)
+    assert all(abs(a - b) > 1e-9 for a, b in pairwise(found))
+
+
+def test_promises_in_words():
+    assert promise(0.1) == "90\N{NO-BREAK SPACE}%"
+    assert promise(0.0005) == "99.95\N{NO-BREAK SPACE}%"
+    assert promise(1 / 3) == "66.6667\N{NO-BREAK SPACE}%"
+    assert out_of_many(0.1) == (1_000, 100)
+    assert out_of_many(0.0005) == (10_000, 5)
+    assert out_of_many(1 / 3) == (1_000, 333)
+
+
+def test_rounding_is_of_whole_numbers_halves_upwards():
+    assert numbers.share(1, 16) == "6.3\N{NO-BREAK SPACE}%"
+    assert numbers.share(9_995, 10_000) == "100.0\N{NO-BREAK SPACE}%"
+    assert numbers.share(0, 0) == "–"
+    assert numbers.mean(1, 8) == "0.13"
+    assert numbers.mean(1_005, 1_000) == "1.01"
+    assert numbers.mean(0, 0) == "–"
+
+
+@pytest.mark.parametrize("tail", [0.01, 0.0001])
+@pytest.mark.parametrize(
+    ("n_cal", "tests", "alpha"), [(500, 997, 0.1), (19, 40, 0.05), (58, 1, 0.3)]
+)
+def test_chance_holds_all_but_the_tail_and_no_less(n_cal, tests, alpha, tail):
+    low, high = numbers.chance(n_cal, tests, alpha, tail)
+    r = rank(n_cal, alpha)
+    law = betabinom(tests, n_cal + 1 - r, r)
+    assert law.cdf(low - 1) <= tail / 2 < law.cdf(low)
+    assert law.cdf(high - 1) < 1 - tail / 2
+    assert law.cdf(high) >= 1 - tail / 2 - 1e-12
+
+
+def test_chance_without_a_threshold_leaves_no_choice():
+    assert numbers.chance(5, 30, 0.1, 0.01) == (30, 30)
+    assert numbers.chance(0, 30, 0.1, 0.01) == (30, 30)
+
+
+@pytest.mark.parametrize("by", KINDS)
+@pytest.mark.parametrize("alpha", [0.3, 0.02, 0.001])
+def test_tallies_are_the_metrics(by, alpha):
+    evidence = KINDS[by]
+    sets, labels = evidence.sets(alpha=alpha), evidence.labels
+    groups = numbers.tallies(evidence, alpha)
+    assert sum(one.tests for one in groups) == len(labels)
+    assert sum(one.covered for one in groups) / len(labels) == conftr.coverage(sets, labels)
+    assert sum(one.total for one in groups) / len(labels) == conftr.inefficiency(sets)
+    classes = numbers.class_tallies(evidence, alpha)
+    shares = [one.covered / one.tests for one in classes]
+    np.testing.assert_array_equal(shares, conftr.class_coverage(sets, labels))
+    if by == "class":
+        assert [one[:1] + one[2:5] for one in groups] == [one[:4] for one in classes]
+
+
+def answers(covered, tests=200, calibration=99):
+    """Evidence whose sets, at alpha = .1 and so rank 10, hold `covered` of the true classes."""
+    places = np.where(np.arange(tests) < covered, 10, 9)
+    standing = np.stack([places, np.zeros(tests, int)], axis=1)
+    candidate = Candidate("by hand", "", standing, np.full((tests, 2), 0.5))
+    zeros = np.zeros(tests, int)
+    return Evidence(("a", "b"), 0.1, "thr", zeros, (candidate,), zeros, ("all",), (calibration,))
+
+
+@pytest.mark.parametrize(
+    ("covered", "calibration", "expected"),
+    [(180, 99, "agrees"), (140, 99, "below"), (200, 99, "above"), (0, 8, "everything")],
+)
+def test_verdicts(covered, calibration, expected):
+    groups = numbers.tallies(answers(covered, calibration=calibration), 0.1)
+    assert numbers.verdict(groups) == expected
+
+
+def test_the_worst_group_gives_the_verdict():
+    one = numbers.tallies(answers(180), 0.1)[0]
+    assert numbers.verdict([one, one._replace(covered=100), one._replace(covered=200)]) == "below"
+    assert numbers.verdict([one, one._replace(covered=200)]) == "above"
+    assert numbers.verdict([one, one._replace(everything=True)]) == "everything"
+
+
+def test_headline_by_hand():
+    found = numbers.headline(answers(181), 0.1)
+    assert found["covered"] == "181"
+    assert found["coverage"] == "90.5\N{NO-BREAK SPACE}%"
+    assert found["size"] == "0.91"
+    assert (found["many"], found["hits"], found["misses"]) == ("1,000", "900", "100")
+    assert found["needed"] == "9"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 12, 13, 19, 20, 21, 100, 1000, 10_000])
+def test_bins_hold_every_size_once(n_classes):
+    found = numbers.bins(n_classes)
+    sizes = [size for low, high in found for size in range(low, high + 1)]
+    assert sizes == list(range(n_classes + 1))
+    assert found[0] == (0, 0)
+    assert found[-1] == (n_classes, n_classes)
+    assert len(found) < 20
+
+
+def test_curve_and_band_are_what_each_stop_gives():
+    small = replace(DIGITS, alpha=0.3)
+    found, band = numbers.curve(small, 1), numbers.band(small)
+    for i, alpha in list(enumerate(stops(0.3)))[::20]:
+        sets = small.sets(1, alpha)
+        assert found.size[i] == conftr.inefficiency(sets)
+        assert found.coverage[i] == conftr.coverage(sets, small.labels)
+        (group,) = numbers.tallies(small, alpha)
+        assert band[i] == (group.low / group.tests, group.high / group.tests)
