@@ -35,7 +35,8 @@ import safetensors.numpy
 
 from conftr import features
 from conftr.calibration import Calibration
-from conftr.estimator import SCORES, Candidate, ConformalClassifier, score_name
+from conftr.choosing import Candidate
+from conftr.estimator import SCORES, ConformalClassifier, score_name
 from conftr.evidence import Candidate as Shown
 from conftr.evidence import Evidence
 from conftr.outside import Logits, Probabilities, Wrapped
@@ -275,12 +276,13 @@ def _source(settings: Json, files: Files, classes: Any) -> Any:
     from conftr.training import Fitted
 
     sizes = {name: tuple(v) if isinstance(v, list) else v for name, v in told.items()}
-    model = {"MLP": MLP, "ConvNet": ConvNet}[kind](**sizes)
+    kinds: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
+    model = kinds[kind](**sizes)
     params, state = jax.eval_shape(model.init, jax.random.key(0))
     leaves, structure = named_leaves({"params": params, "state": state})
     arrays = safetensors.numpy.load(files["weights.safetensors"])
     tree = structure.unflatten(arrays[name] for name in leaves)
-    fitted = Fitted(tree["params"], tree["state"], np.zeros(0, np.float32), np.int32(-1))
+    fitted = Fitted(tree["params"], tree["state"], np.zeros(0, np.float32), np.array(-1, np.int32))
     return Network(features.from_json(settings["encoding"]), model, fitted)
 
 

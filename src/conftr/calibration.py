@@ -137,12 +137,15 @@ def calibrated(
     return Calibration(by, names, tuple(np.split(own[order], ends)))
 
 
-def group_values(groups: Any, n: int) -> list[Hashable]:
-    """The group of each example as plain values, refused in words if there are not n."""
+def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
+    """The group of each example as plain values (n,), refused in words if there are not n."""
     values = np.asarray(groups)
     if values.shape != (n,):
         raise ValueError(
             f"groups must hold one group for each of the {n} rows; got shape {values.shape}."
         )
-    listed: list[Hashable] = values.tolist()
-    return ["missing" if value is None or value != value else value for value in listed]
+    found = np.empty(n, object)
+    found[:] = [
+        "missing" if value is None or value != value else value for value in values.tolist()
+    ]
+    return found

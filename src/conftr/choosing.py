@@ -1,38 +1,59 @@
 """Choosing between trained models on validation data, which neither trains nor calibrates.
 
 The measure is the mean set size on one half of the validation examples after calibration on the
-other, over many random halves; with wishes, the size that the wishes ask to be small:
+other, over random halves; with wishes, the size that the wishes ask to be small:
 
     mean_i ( omega[y_i] |C_i| + sum_{k != y_i} L[y_i,k] C_ik )
 
-The same halves serve every model, so that differences are paired. A model replaces cross-entropy
-only if it is better by more than that difference varies over the halves.
+All models are measured on the same halves. A model replaces cross-entropy only if it is better by
+more than the difference varies over the halves, which is how much it would vary with other
+validation data (the delete-half jackknife). One that was trained to follow wishes replaces it if
+it is better at all: whoever has a wish would rather see it followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from conftr import candidates, features
-from conftr.calibration import calibrated
-from conftr.division import Division
+from conftr.calibration import Calibration, calibrated
 from conftr.evidence import Integers, Numbers, Sets
 from conftr.shaping import Shape
 
 Score: TypeAlias = Callable[[Any], Any]
 Costs: TypeAlias = npt.NDArray[np.float64]
 
-_HALVES = 20
+CROSS_ENTROPY = "cross-entropy"
+CONFORMAL = "conformal training"
+WISHED = "conformal training with wishes"
+
+_HALVES = (4, 20)  # fewest and most pairs of halves
+_ENTRIES = 2e8  # scores looked at for each model, about
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model and its calibration.
+
+    name: "cross-entropy", "conformal training" …; words: how it was trained and how it did.
+    inefficiency: the measure above, None where there are no validation data.
+    source: gives logits (n, K) of X.
+    """
+
+    name: str
+    words: str
+    inefficiency: float | None
+    source: Any
+    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is measured: labels (n,) of the validation examples, groups as in `calibrated`."""
+    """What is measured on validation examples with labels (n,); by, groups: as in `calibrated`."""
 
     labels: Integers
     classes: Sequence[Any]
@@ -44,134 +65,91 @@ class Question:
     seed: int = 0
 
 
+class Tried(NamedTuple):
+    """A model that was trained: its family, how, and its measure."""
+
+    name: str
+    words: str
+    inefficiency: float | None
+
+
+class Choice(NamedTuple):
+    """The best of each family by its place, the chosen family first, and a sentence on why."""
+
+    places: Mapping[str, int]
+    why: str
+
+
 def costs(logits: Numbers, question: Question) -> Costs:
     """The measure of one model on each random half, (halves,)."""
-    scores, y = question.score(logits), question.labels
-    return np.array([_cost(scores, y, half, question) for half in _halves(question)])
+    scores, n = question.score(logits), len(question.labels)
+    generator = np.random.default_rng(question.seed)
+    pairs = int(np.clip(_ENTRIES / max(1, scores.size), *_HALVES))
+    firsts = [generator.permutation(n) < n // 2 for _ in range(pairs)]
+    halves = [half for first in firsts for half in (first, ~first)]
+    weights = shape_weights(question.shape, question.classes)
+    return np.array([_cost(scores, half, question, weights) for half in halves])
 
 
-def _halves(question: Question) -> list[npt.NDArray[np.bool_]]:
-    """Random halves and their complements, as booleans (n,)."""
-    n, generator = len(question.labels), np.random.default_rng(question.seed)
-    firsts = [generator.permutation(n) < n // 2 for _ in range(_HALVES)]
-    return [half for first in firsts for half in (first, ~first)]
+def choose(families: Sequence[str], measured: Sequence[Costs]) -> Choice:
+    """The best model of each family, and the family to keep: the first unless another is better."""
+    places: dict[str, int] = {}
+    for i, family in enumerate(families):
+        if family not in places or measured[i].mean() < measured[places[family]].mean():
+            places[family] = i
+    kept, *others = places
+    told = []
+    for family in others:
+        gain = measured[places[kept]] - measured[places[family]]
+        told.append(_words(kept, family, gain))
+        if gain.mean() > (0 if family == WISHED else gain.std()):
+            kept = family
+    why = f"{kept} ({measured[places[kept]].mean():.3f})"
+    return Choice({kept: places[kept]} | places, "; ".join([why, *told]))
 
 
-def _cost(
-    scores: Numbers, labels: Integers, half: npt.NDArray[np.bool_], question: Question
-) -> float:
-    """Calibrate on a half, measure on the rest."""
-    groups = None if question.groups is None else np.asarray(question.groups)
-    calibration = calibrated(
-        scores[half],
-        labels[half],
-        classes=question.classes,
-        by=question.by,
-        groups=None if groups is None else groups[half],
-    )
-    rest = ~half
-    places = calibration.places(None if groups is None else groups[rest], int(rest.sum()))
-    sets = calibration.sets(scores[rest], places, question.alpha)
-    return shaped_size(sets, labels[rest], question.classes, question.shape)
+def _words(kept: str, family: str, gain: Costs) -> str:
+    mean, noise = gain.mean(), gain.std()
+    verdict = "better" if mean > noise else "worse" if mean < -noise else "the same within noise"
+    return f"{family} is {verdict}, {-mean:+.3f} ± {noise:.3f} against {kept}"
 
 
-def shaped_size(sets: Sets, labels: Integers, classes: Sequence[Any], shape: Shape | None) -> float:
-    """mean_i ( omega[y_i] |C_i| + sum_{k != y_i} L[y_i,k] C_ik ); without wishes the mean size."""
-    if shape is None:
+def shaped_size(sets: Sets, labels: Integers, weights: Numbers | None) -> float:
+    """mean_i sum_k weights[y_i,k] C_ik, from sets (n, K) and labels (n,); 1 without weights."""
+    if weights is None:
         return float(sets.sum(axis=1).mean())
-    weights = shape.loss_matrix(classes) * (1 - np.eye(len(classes)))
-    weights += shape.class_weights(classes)[:, None]
     return float((weights[labels] * sets).sum(axis=1).mean())
 
 
-def train_and_choose(
-    clf: Any, X: Any, labels: Integers, division: Division, by: str, groups: Any
-) -> None:
-    """Train what the method asks for and put the chosen one first."""
-    from conftr.estimator import Candidate
+def shape_weights(shape: Shape | None, classes: Sequence[Any]) -> Numbers | None:
+    """omega[y] + L[y,k] off the diagonal, (K, K), or omega (K, 1) where it is all there is."""
+    if shape is None:
+        return None
+    omega = shape.class_weights(classes)[:, None]
+    if not (shape.avoid or shape.separate):
+        return omega
+    matrix = shape.loss_matrix(classes)
+    np.fill_diagonal(matrix, 0)
+    return omega + matrix
 
-    classes = clf.classes_.tolist()
-    encoding = features.learn(features.take(X, division.train))
-    n = len(division.train)
-    model = _model(clf.model, encoding.inputs, len(classes), n)
-    batch_size = clf.batch_size or candidates.batch_size_for(n, clf.alpha)
-    epochs = clf.epochs or candidates.epochs_for(n, batch_size)
-    inputs = encoding.encode(X)
-    materials = candidates.Materials(
-        encoding,
-        model,
-        inputs[division.train],
-        labels[division.train],
-        inputs[division.validation],
-        batch_size,
-        clf.seed_,
+
+def _cost(
+    scores: Numbers, half: npt.NDArray[np.bool_], question: Question, weights: Numbers | None
+) -> float:
+    """Calibrate on a half, measure on the rest."""
+    groups = None if question.groups is None else np.asarray(question.groups)
+
+    def of(rows: npt.NDArray[np.bool_]) -> Any:
+        return None if groups is None else groups[rows]
+
+    calibration = calibrated(
+        scores[half],
+        question.labels[half],
+        classes=question.classes,
+        by=question.by,
+        groups=of(half),
     )
-    recipes = _recipes(clf, epochs, len(division.validation) > 0)
-    report = clf.progress or (lambda *_: None)
-    trained = candidates.train(recipes, materials, report)
-    question = Question(
-        labels[division.validation],
-        classes,
-        clf.alpha,
-        clf.score_,
-        by,
-        None if by in ("all", "class") else np.asarray(groups)[division.validation],
-        clf.shape,
-        clf.seed_,
-    )
-    if len(division.validation):
-        measured = [costs(one.validation, question) for one in trained]
-    else:
-        measured = [np.zeros(1) for one in trained]
-    best: dict[str, int] = {}
-    for i, one in enumerate(trained):
-        family = one.recipe.family
-        if family not in best or measured[i].mean() < measured[best[family]].mean():
-            best[family] = i
-    picked = next(iter(best))
-    for family in best:
-        gain = measured[best[picked]] - measured[best[family]]
-        if gain.mean() > gain.std():
-            picked = family
-    order = [picked, *(f for f in best if f != picked)]
-    clf.candidates_ = tuple(
-        Candidate(
-            family,
-            f"{trained[best[family]].recipe.words}.",
-            float(measured[best[family]].mean()) if len(division.validation) else None,
-            trained[best[family]].network,
-        )
-        for family in order
-    )
-    chosen = trained[best[picked]].recipe
-    clf.model_, clf.batch_size_, clf.epochs_ = model, batch_size, chosen.epochs
-    clf.learning_rate_, clf.method_ = chosen.learning_rate, picked
-    clf.why_ = "v1"
-
-
-def _model(asked: Any, inputs: Any, classes: int, n: int) -> Any:
-    if asked is None:
-        return candidates.model_for(inputs, classes, n)
-    if callable(asked):
-        return asked(inputs, classes)
-    return candidates.MLP(inputs, classes, tuple(asked))
-
-
-def _recipes(clf: Any, epochs: int, several: bool) -> list[candidates.Recipe]:
-    classes, rate = clf.classes_.tolist(), clf.learning_rate
-    plain = candidates.cross_entropy(epochs, rate)
-    if not isinstance(clf.method, str):
-        return [candidates.Recipe(type(clf.method).__name__, clf.method, rate or 0.01, epochs)]
-    if clf.method not in ("auto", "cross-entropy", "conformal"):
-        raise ValueError(
-            f'method must be "auto", "cross-entropy", "conformal" or an objective such as '
-            f"conftr.ConfTr(...); got {clf.method!r}."
-        )
-    wished = candidates.conformal(clf.alpha, len(classes), epochs, rate)
-    if clf.shape is not None:
-        wished = candidates.wished(clf.alpha, classes, clf.shape, epochs, rate) + wished
-    if clf.method == "conformal":
-        return wished if several else wished[:1]
-    if clf.method == "cross-entropy" or not several:
-        return plain if several else plain[:1]
-    return plain + wished
+    rest = ~half
+    places = calibration.places(of(rest), int(rest.sum()))
+    sets = calibration.sets(scores[rest], places, question.alpha)
+    return shaped_size(sets, question.labels[rest], weights)

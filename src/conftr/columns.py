@@ -67,8 +67,10 @@ class Numbers:
     @classmethod
     def from_json(cls, data: Json) -> Numbers:
         """What was written as this."""
-        doubles = (np.array(data[name], np.float64) for name in ("shift", "scale", "fill"))
-        return cls(*doubles, np.array(data["gaps"], np.intp))
+        shift, scale, fill = (
+            np.array(data[name], np.float64) for name in ("shift", "scale", "fill")
+        )
+        return cls(shift, scale, fill, np.array(data["gaps"], np.intp))
 
 
 def _learn_column(column: Doubles) -> tuple[float, float, float, bool]:
@@ -110,7 +112,8 @@ class Levels:
         if self.gap:
             places[None] = len(self.levels)
         chosen = np.array([places.get(value, -1) for value in values], np.intp)
-        return (chosen[:, None] == np.arange(self.width)).astype(np.float32)
+        found: Encoded = (chosen[:, None] == np.arange(self.width)).astype(np.float32)
+        return found
 
     def to_json(self) -> Json:
         """As plain data."""

@@ -169,6 +169,14 @@ def is_frame(x: Any) -> bool:
     return hasattr(x, "columns") and not hasattr(x, "tocsr")
 
 
+def named(x: Any) -> tuple[Any, list[str]]:
+    """A data frame whose columns have text for names, and these."""
+    if all(isinstance(name, str) for name in x.columns):
+        return x, list(x.columns)
+    names = [str(name) for name in x.columns]  # only pandas has others
+    return x.set_axis(names, axis=1), names
+
+
 def take(x: Any, rows: Any) -> Any:
     """These rows of a data frame or an array."""
     if is_frame(x):

@@ -49,13 +49,23 @@ class Logits:
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A fitted scikit-learn classifier."""
+    """A fitted scikit-learn classifier; a class that it was not trained on has probability 0."""
 
     classifier: Any
+    classes: npt.NDArray[Any]
 
     def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
         """log p, (n, K)."""
-        return logs(np.asarray(self.classifier.predict_proba(x)))
+        if not hasattr(self.classifier, "predict_proba"):
+            raise TypeError(
+                f"classifier must have predict_proba; {self.classifier!r} has not. "
+                f"sklearn.calibration.CalibratedClassifierCV gives it one."
+            )
+        found = np.asarray(self.classifier.predict_proba(x))
+        places = np.searchsorted(self.classes, self.classifier.classes_)
+        p = np.zeros((len(found), len(self.classes)), found.dtype)
+        p[:, places] = found
+        return logs(p)
 
 
 def logs(p: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
@@ -68,10 +78,10 @@ def logs(p: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
 def _matrix(x: Any, classes: Sequence[Hashable], name: str) -> npt.NDArray[Any]:
     x = np.asarray(x)
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
-    x = checks.logits_array(x, name)
-    if x.shape[1] != len(classes):
+    found: npt.NDArray[Any] = checks.logits_array(x, name)
+    if found.shape[1] != len(classes):
         raise ValueError(
             f"{name} must have one column for each of the {len(classes)} classes; got shape "
-            f"{x.shape}."
+            f"{found.shape}."
         )
-    return x
+    return found

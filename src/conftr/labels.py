@@ -1,0 +1,57 @@
+"""The user's classes (words, numbers, true and false) as 0..K-1, refused in words where unclear."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Classes: TypeAlias = npt.NDArray[Any]
+Labels: TypeAlias = npt.NDArray[np.int32]
+
+_SHOWN = 10  # classes in a message
+
+
+def refuse_missing(y: npt.NDArray[Any]) -> None:
+    """Raise where a row has no class."""
+    missing = np.zeros(len(y), bool)
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([value is None or value != value for value in y], bool)
+    if missing.any():
+        raise ValueError(
+            f"y must hold a class for every row: {missing.sum()} are missing, the first in row "
+            f"{np.flatnonzero(missing)[0]}. Leave those rows out."
+        )
+
+
+def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
+    """The classes (K,) in order, and the place of each label among them, (n,)."""
+    try:
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError(
+            "y must hold classes of one type, all text or all numbers; got a mixture."
+        ) from None
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
+            f"apart."
+        )
+    return classes, labels.astype(np.int32)
+
+
+def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
+    """The place of each label among known classes, (n,)."""
+    known = {name: place for place, name in enumerate(classes.tolist())}
+    values = y.tolist()
+    unknown = list(dict.fromkeys(str(value) for value in values if value not in known))
+    if unknown:
+        shown = ", ".join(unknown[:_SHOWN]) + (" …" if unknown[_SHOWN:] else "")
+        raise ValueError(
+            f"y holds classes that are not known: {shown}. Known are "
+            f"{', '.join(map(str, list(known)[:_SHOWN]))}{' …' if len(known) > _SHOWN else ''}."
+        )
+    return np.array([known[value] for value in values], np.int32)

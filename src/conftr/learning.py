@@ -1,0 +1,203 @@
+"""From labelled examples to chosen networks: encode, train the recipes, compare, keep the best."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from conftr import candidates, checks, choosing, features, recipes
+from conftr.candidates import Materials, Report, Trained
+from conftr.choosing import Candidate, Score, Tried
+from conftr.division import Division
+from conftr.labels import Labels
+from conftr.models import Model
+from conftr.recipes import Recipe
+from conftr.shaping import Shape
+
+# The settings of a task that are parameters of the estimator too.
+SHARED = (
+    "alpha",
+    "method",
+    "shape",
+    "model",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "time_limit",
+    "progress",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learned and how; None lets the data decide. See `ConformalClassifier`.
+
+    until: when the time limit ends, by the monotonic clock.
+    """
+
+    alpha: float
+    method: Any
+    classes: Sequence[Any]
+    score: Score
+    seed: int
+    until: float
+    shape: Shape | None = None
+    model: Any = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    time_limit: float | None = None
+    progress: Report | None = None
+
+
+class Learned(NamedTuple):
+    """The best network of each family, the chosen one first, and how they came about.
+
+    recipe: of the chosen one. tried: every network. fingerprint: of the training data.
+    """
+
+    candidates: tuple[Candidate, ...]
+    recipe: Recipe
+    model: Model
+    batch_size: int
+    tried: tuple[Tried, ...]
+    why: str
+    fingerprint: str
+
+
+def learn(
+    task: Task, X: Any, labels: Labels, division: Division, *, by: str, groups: Any
+) -> Learned:
+    """Train on one part of the examples, choose on another. Calibration examples are not touched.
+
+    by, groups: as in `calibrated`.
+    """
+    held = division.validation
+    materials = _materials(task, X, labels, division)
+    asked = _asked(task, materials, chooses=len(held) > 0)
+    trained = candidates.train(asked, materials, report=task.progress, until=task.until)
+    question = choosing.Question(
+        labels[held],
+        task.classes,
+        task.alpha,
+        task.score,
+        by,
+        None if groups is None else groups[held],
+        task.shape,
+        task.seed,
+    )
+    choice, tried = _chosen(task, trained, question)
+    places = list(choice.places.values())
+    return Learned(
+        tuple(Candidate(*tried[i], trained[i].network) for i in places),
+        trained[places[0]].recipe,
+        materials.model,
+        materials.batch_size,
+        tuple(tried),
+        choice.why + _late(task, len(asked) - len(trained)),
+        _fingerprint(materials.inputs, materials.labels),
+    )
+
+
+def _chosen(
+    task: Task, trained: Sequence[Trained], question: choosing.Question
+) -> tuple[choosing.Choice, list[Tried]]:
+    """The choice, with why in words, and the measure of every network."""
+    n, families = len(question.labels), [one.recipe.family for one in trained]
+    if not n:
+        choice = choosing.Choice({families[0]: 0}, _unmeasured(task, families[0]))
+        return choice, [_tried(one, None) for one in trained]
+    measured = [choosing.costs(one.validation, question) for one in trained]
+    choice = choosing.choose(families, measured)
+    measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
+    why = f"Chosen by {measure} on {n} validation examples: {choice.why}."
+    tried = [_tried(one, float(own.mean())) for one, own in zip(trained, measured, strict=True)]
+    return choice._replace(why=why), tried
+
+
+def _materials(task: Task, X: Any, labels: Labels, division: Division) -> Materials:
+    """Encoded training and validation examples, and a network for them."""
+    n = len(division.train)
+    train = features.take(X, division.train)
+    encoding = features.learn(train)
+    inputs = encoding.encode(train)
+    held = features.take(X, division.validation)
+    return Materials(
+        encoding,
+        recipes.model_for(task.model, encoding.inputs, len(task.classes), n),
+        inputs,
+        labels[division.train],
+        encoding.encode(held) if len(division.validation) else inputs[:0],
+        _batch_size(task, n),
+        task.seed,
+    )
+
+
+def _batch_size(task: Task, n: int) -> int:
+    if task.batch_size is None:
+        return recipes.batch_size_for(n, task.alpha)
+    checks.number(task.batch_size, "batch_size", at_least=1)
+    if task.batch_size > n:
+        raise ValueError(
+            f"batch_size must be at most {n}, the number of examples that train; got "
+            f"{task.batch_size}."
+        )
+    return int(task.batch_size)
+
+
+def _asked(task: Task, materials: Materials, *, chooses: bool) -> list[Recipe]:
+    """The recipes of the method; where nothing can choose, its first, shortened as time asks."""
+    model, inputs = materials.model, materials.encoding.inputs
+    if task.epochs is not None:
+        checks.number(task.epochs, "epochs", at_least=1)
+    n = len(materials.labels)
+    epochs = task.epochs or recipes.epochs_for(n, materials.batch_size, model, inputs)
+    limited = task.time_limit is not None
+    asked = recipes.recipes(
+        task.method,
+        alpha=task.alpha,
+        classes=task.classes,
+        shape=task.shape,
+        lengths=recipes.lengths_for(int(epochs), fixed=task.epochs is not None, limited=limited),
+        learning_rate=task.learning_rate,
+    )
+    if chooses:
+        return asked
+    first = asked[0]
+    same = [
+        one for one in asked if (one.family, one.weight_decay) == (first.family, first.weight_decay)
+    ]
+    return same if limited else [first]
+
+
+def _tried(one: Trained, size: float | None) -> Tried:
+    measured = "" if size is None else f"; {size:.3f} on {len(one.validation)} validation examples"
+    return Tried(one.recipe.family, f"{one.recipe.words}{measured}.", size)
+
+
+def _unmeasured(task: Task, family: str) -> str:
+    if task.method != "auto":
+        return f"{family}: it was asked for."
+    return (
+        f"{family}: there are too few examples to spare some for a comparison, so nothing else was "
+        f"tried."
+    )
+
+
+def _late(task: Task, missing: int) -> str:
+    if task.time_limit is None or not missing:
+        return ""
+    return f" {missing} more were not trained to the end within {task.time_limit:g} s."
+
+
+def _fingerprint(*arrays: Any) -> str:
+    """16 hexadecimal digits of the SHA-256 of arrays."""
+    sha = hashlib.sha256()
+    for array in arrays:
+        sha.update(f"{array.dtype} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return sha.hexdigest()[:16]
