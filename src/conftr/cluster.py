@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,7 +107,7 @@ class Cluster:
                 for one in done:
                     yield waiting.pop(one), _result(one)
         finally:
-            for one in waiting:
+            for one in waiting if ray.is_initialized() else ():
                 ray.cancel(one, force=True)
 
 
@@ -159,12 +161,23 @@ def _connect(ray: Any, address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own = {"num_cpus": cores(), "include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
-    except (ConnectionError, ValueError) as error:
+        _knock(address)
+        with warnings.catch_warnings():
+            # Ray forks only to start programs of its own, which touch nothing of JAX.
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+            ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+    except (OSError, ValueError) as error:
         raise ClusterError(
             f"There is no Ray cluster at {address!r} ({error}). Start one with "
             f"`ray start --head`, or use `local` for workers on this machine alone."
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise at once where nobody answers; Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
+from conftr.cli.sweep import Ray, connected
 
 
 class Format(StrEnum):
@@ -54,6 +55,7 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="Train each trial on the training set as it is.")
     ] = False,
+    ray: Ray = None,
     results: Results = Path("results"),
     runs: Runs = Path("runs"),
     data_dir: DataDir = None,
@@ -79,7 +81,8 @@ def compare(
             dataset, reading.names(methods), reading.numbers(alpha), trials, splits, wish
         )
         asked.specifications()
-        file = comparison.compare(asked, workshop(results, runs, data_dir, watch))
+        with connected(ray) as executor:
+            file = comparison.compare(asked, workshop(results, runs, data_dir, watch), executor)
     _print_table(file, Format.JSON if as_json else Format.TABLE)
     if not quiet and not as_json:
         typer.echo(f"Results: {file}\nThis table again: conftr table {file}", err=True)

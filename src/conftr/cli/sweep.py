@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,7 @@ import typer
 from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
 
 if TYPE_CHECKING:
+    from conftr.cluster import Executor
     from conftr.experiments.cost import Cost
 
 _LONG = 600  # seconds beyond which a person at a terminal is asked first
@@ -24,6 +27,19 @@ Ray = Annotated[
         "worker processes on this machine.",
     ),
 ]
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Executor]:
+    """Where tasks run; see `conftr.cluster.connect`.
+
+    Ray says on standard output, which is for results, that a worker died. What is printed while
+    it is connected goes to standard error.
+    """
+    from conftr.cluster import connect
+
+    with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
+        yield executor
 
 
 def sweep(
@@ -80,12 +96,12 @@ def sweep(
     with in_words():
         from dataclasses import replace
 
-        from conftr.cluster import connect
         from conftr.experiments import cost, gridfile, grids, race, reading, settings
         from conftr.experiments.pools import held_out_size
         from conftr.experiments.sweep import asked
 
-        with connect(ray) as executor:
+        out = sys.stdout
+        with connected(ray) as executor:
             with watched(quiet) as watch:
                 shop = workshop(results, runs, data_dir, watch)
                 setup = settings.setup(data)
@@ -102,7 +118,10 @@ def sweep(
                 wish = settings.Wish(reading.model(model), epochs, alpha, seed=seed)
                 sweeps = asked(wanted, data, setup, wish)
                 price = cost.cost(sweeps, shop, executor)
-            if not _agreed(price, dry_run=dry_run, yes=yes, quiet=quiet):
+            if dry_run:
+                typer.echo(price.words(), file=out)
+                return
+            if not quiet and not _agreed(price, yes):
                 return
             with watched(quiet) as watch:
                 records = race.sweep(sweeps, replace(shop, watch=watch), executor)
@@ -113,13 +132,11 @@ def sweep(
     _print(records, files, as_json=as_json, quiet=quiet)
 
 
-def _agreed(price: Cost, *, dry_run: bool, yes: bool, quiet: bool) -> bool:
+def _agreed(price: Cost, yes: bool) -> bool:
     """Say what it will cost; whether to start."""
-    if dry_run or (price.epochs and not quiet):
-        typer.echo(price.words(), err=not dry_run)
-    if dry_run:
-        return False
-    ask = price.seconds > _LONG and not yes and not quiet and sys.stdin.isatty()
+    if price.epochs:
+        typer.echo(price.words(), err=True)
+    ask = price.seconds > _LONG and not yes and sys.stdin.isatty()
     return not ask or typer.confirm("Start?", err=True)
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from conftr.data import Dataset
-from conftr.experiments.parts import build
+from conftr.experiments.parts import build, shared
 from conftr.experiments.runner import prepare, warnings_told
 from conftr.experiments.specification import Evaluation, Part, Training
 from conftr.training import Checkpoints
@@ -79,7 +78,7 @@ def sizes(
     with warnings_told(lambda _: None):
         return compete(
             ground(bundle[0], load),
-            objective_of(program.objective),
+            shared(program.objective),
             build(training.plan),
             vary(bundle),
             seed=training.seed,
@@ -95,12 +94,6 @@ def ground(entrant: Entrant, load: Callable[[str], Dataset]) -> Ground:
     division, data, model, _ = prepare(training, load)
     splits = evaluation.splits, evaluation.seed
     return Ground(model, data, *division.pool, alpha, build(score), *splits)
-
-
-@cache
-def objective_of(part: Part) -> Any:
-    """The same object for the same part: a process compiles its program once."""
-    return build(part)
 
 
 def vary(bundle: Bundle) -> dict[str, list[Any]]:

@@ -13,6 +13,7 @@ from conftr.experiments.specification import Evaluation, Specification, digest
 from conftr.experiments.store import Record, Store, read, write
 
 if TYPE_CHECKING:
+    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
 
 METHODS = ("baseline", "bel", "covertr", "conftr", "conftr-class")
@@ -42,11 +43,17 @@ class Comparison:
         ]
 
 
-def compare(comparison: Comparison, workshop: Workshop) -> Path:
-    """Run every method; the file that says which records belong together."""
+def compare(comparison: Comparison, workshop: Workshop, executor: Executor | None = None) -> Path:
+    """Run every method; the file that says which records belong together.
+
+    executor: where trials are trained, all methods' at once; None for here, one method at a time.
+    """
     from conftr.experiments.runner import run
+    from conftr.experiments.spreading import train_trials
 
     specifications = comparison.specifications()
+    if executor and not executor.here:
+        train_trials(specifications, workshop, executor)
     for specification in specifications:
         run(specification, workshop)
     return keep(workshop.store, specifications)

@@ -47,6 +47,12 @@ def build(part: Part, **known: Any) -> Any:
     return partial(made, **fields) if fields else made
 
 
+@cache
+def shared(part: Part) -> Any:
+    """What a part says, the same object each time: a process compiles a program of it once."""
+    return build(part)
+
+
 def _built(value: Setting) -> Any:
     if isinstance(value, tuple):
         return tuple(_built(item) for item in value)

@@ -29,7 +29,7 @@ import conftr
 from conftr import data
 from conftr.checkpoints import CheckpointWarning
 from conftr.experiments import measures
-from conftr.experiments.parts import build
+from conftr.experiments.parts import build, shared
 from conftr.experiments.pools import Division
 from conftr.experiments.specification import Evaluation, Specification, Training, digest
 from conftr.experiments.store import Record, Store
@@ -122,20 +122,25 @@ def prepare(training: Training, load: Callable[[str], data.Dataset]) -> Material
 
 def train(specification: Specification, materials: Materials, workshop: Workshop) -> list[Trained]:
     """Every trial of a specification, trained now unless its logits are there."""
-    training = specification.training
-    folder = workshop.runs / f"{digest(training)}-{materials.division.fingerprint()}"
-    paths = [folder / f"trial-{i:03d}.npz" for i in range(specification.trials)]
+    training, paths = specification.training, trial_files(specification, materials, workshop.runs)
+    folder = paths[0].parent
     with alone(folder):
-        known = [_load(path) for path in paths]
+        known = [load_trial(path) for path in paths]
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
             report = _reporter(specification, workshop.watch)
             state = workshop.checkpoints(folder / f"state-{_ranges(missing)}")
-            fitted = _fit(training, missing, materials, state, report)
+            fitted = fit_trials(training, missing, materials, state, report)
             for i, trial in zip(missing, trained(fitted, materials), strict=True):
-                _save(paths[i], trial)
+                save_trial(paths[i], trial)
                 known[i] = trial
     return [trial for trial in known if trial is not None]
+
+
+def trial_files(specification: Specification, materials: Materials, runs: Path) -> list[Path]:
+    """Where the trials of a specification on these very examples are kept."""
+    folder = runs / f"{digest(specification.training)}-{materials.division.fingerprint()}"
+    return [folder / f"trial-{i:03d}.npz" for i in range(specification.trials)]
 
 
 def measure(
@@ -172,12 +177,12 @@ def _evaluated(
     )
 
 
-def _fit(
+def fit_trials(
     training: Training,
     numbers: Sequence[int],
     materials: Materials,
-    checkpoints: Checkpoints,
-    report: Callable[[Progress], None],
+    checkpoints: Checkpoints | None = None,
+    report: Callable[[Progress], None] | None = None,
 ) -> Fitted:
     """Train the trials of these numbers at once, going on from their checkpoint."""
     keys = trial_keys(training.seed, max(numbers) + 1)[np.array(numbers)]
@@ -186,7 +191,7 @@ def _fit(
         keys,
         materials.model,
         materials.data,
-        build(training.objective),
+        shared(training.objective),
         build(training.plan),
         rows=rows,
         progress=report,
@@ -218,7 +223,7 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def _load(path: Path) -> Trained | None:
+def load_trial(path: Path) -> Trained | None:
     """A trained trial, or None where it is missing or its file is damaged."""
     if not path.exists():
         return None
@@ -229,8 +234,8 @@ def _load(path: Path) -> Trained | None:
         return None
 
 
-def _save(path: Path, trial: Trained) -> None:
-    """Whole or not at all."""
+def save_trial(path: Path, trial: Trained) -> None:
+    """Write a trained trial, whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with beside.open("wb") as file:
         np.savez(file, **trial._asdict())

@@ -1,0 +1,263 @@
+"""A real Ray cluster of several nodes: the same results, whoever is killed and whoever joins."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from conftr import cluster, training
+from conftr.cli import app
+from conftr.cluster import HERE, Cluster, ClusterError, connect, in_order
+from conftr.experiments import Store, settings
+from conftr.experiments.comparison import Comparison, compare
+from conftr.experiments.grids import Stage
+from conftr.experiments.race import sweep
+from conftr.experiments.runner import Workshop
+from conftr.experiments.settings import Wish
+from conftr.experiments.sweep import Sweep
+
+# Nodes are started by forking; JAX warns of that wherever it runs.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+
+PATIENCE = 120  # seconds
+NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
+ASKED = Sweep(
+    "digits",
+    settings.setup("digits"),
+    "baseline",
+    {"batch_size": (400,), "learning_rate": (0.1, 0.05, 0.02, 0.01), "weight_decay": (0, 5e-4)},
+    (Stage(0.04, 1, 3), Stage(0.04, 2, 1)),
+    Wish(model=settings.LINEAR),
+)
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    """A cluster of two nodes, on which this process is connected."""
+    import ray
+    from ray.cluster_utils import Cluster as Nodes
+
+    found = Nodes(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
+    try:
+        found.add_node(**NODE)
+        with connect(found.address):
+            yield found
+        assert not ray.is_initialized()
+    finally:
+        found.shutdown()
+
+
+@pytest.fixture
+def machines(nodes):
+    return Cluster(models=1)
+
+
+def shop(place):
+    return Workshop(Store(place / "results"), place / "runs")
+
+
+def stored(place):
+    """All that was measured and recorded, but for times."""
+    files = [*(place / "results").rglob("*.json"), *(place / "runs").rglob("*.json")]
+    found = {str(file.relative_to(place)): json.loads(file.read_text()) for file in files}
+    return {name: {k: v for k, v in one.items() if k != "made"} for name, one in found.items()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What the sweep gives in this process."""
+    place = tmp_path_factory.mktemp("here")
+    sweep([ASKED], shop(place))
+    return stored(place)
+
+
+def workers(nodes):
+    """The processes that are doing a task."""
+    raylets = [node.all_processes["raylet"][0].process.pid for node in nodes.list_all_nodes()]
+    return [
+        child
+        for raylet in raylets
+        for child in psutil.Process(raylet).children()
+        if "_perform" in " ".join(child.cmdline())
+    ]
+
+
+def test_where_there_is_no_cluster_it_says_how_to_start_one():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        port = taken.getsockname()[1]
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+            with (
+                pytest.raises(ClusterError, match=r"There is no Ray cluster at .*ray start --head"),
+                connect(address),
+            ):
+                pass
+
+
+def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_path):
+    def task(i):
+        begun = time.monotonic()
+        while i == 0 and not (tmp_path / "1").exists() and time.monotonic() < begun + PATIENCE:
+            time.sleep(0.05)
+        (tmp_path / str(i)).touch()
+        return i * i
+
+    drawn = []
+    results = machines.run(task, (drawn.append(i) or i for i in range(9)))
+    first = next(results)
+    assert first[0] != 0
+    assert len(drawn) <= 2 * machines.cores() + 1
+    found = dict([first, *results])
+    assert found == {i: i * i for i in range(9)}
+
+
+def test_results_are_put_in_order():
+    assert list(in_order([(2, "c"), (0, "a"), (1, "b")])) == ["a", "b", "c"]
+    assert list(in_order(HERE.run(abs, range(-2, 1)))) == [2, 1, 0]
+
+
+def test_what_a_task_encloses_is_sent_once_and_arrives_whole(machines):
+    large = np.arange(1_000_000)
+    totals = machines.run(lambda i: int(large[i:].sum()), range(3))
+    assert dict(totals) == {i: int(large[i:].sum()) for i in range(3)}
+
+
+def test_an_error_of_a_task_is_the_same_error_here(machines):
+    def task(i):
+        raise ValueError(f"item {i} is wrong")
+
+    with pytest.raises(ValueError, match="item 0 is wrong"):
+        list(machines.run(task, [0]))
+
+
+def test_machines_with_other_versions_are_refused():
+    other = cluster._versions() | {"jax": "0.0.1"}
+    with pytest.raises(ClusterError, match="Every machine must have the versions"):
+        cluster._perform(abs, -1, other)
+    assert cluster._perform(abs, -1, cluster._versions()) == 1
+
+
+def test_a_worker_has_the_threads_of_this_process_and_one_core(machines):
+    def task(_):
+        from conftr.machine import cores
+
+        return cores(), os.environ["PJRT_NPROC"], os.environ["JAX_PLATFORMS"]
+
+    assert dict(machines.run(task, [0])) == {0: (1, str(HERE.cores()), "cpu")}
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from test_cluster import ASKED, shop
+from conftr.cluster import Cluster, connect
+from conftr.experiments import ledger
+from conftr.experiments.race import sweep
+enter = ledger.Ledger.enter
+def told(self, scores):
+    enter(self, scores)
+    print("entered", flush=True)
+ledger.Ledger.enter = told
+with connect(sys.argv[2]):
+    sweep([ASKED], shop(Path(sys.argv[1])), Cluster(models=1))
+"""
+
+
+def killed_driver(place, address):
+    """Another process sweeps, and is killed once something was measured."""
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", DRIVER, str(place), address]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths}, **pipes) as driver:
+        assert driver.stdout.readline() == "entered\n", driver.stderr.read()
+        driver.kill()
+
+
+@contextmanager
+def killing(nodes, count):
+    """Kill so many workers at random moments of their tasks, as long as there are any."""
+    killed, over, chance = [], threading.Event(), random.Random(7)
+
+    def kill():
+        while not over.wait(chance.uniform(0.3, 1.0)) and len(killed) < count:
+            for worker in workers(nodes)[:1]:
+                worker.send_signal(signal.SIGKILL)
+                killed.append(worker.pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        killer.join(PATIENCE)
+
+
+def test_whoever_is_killed_the_store_ends_as_if_nobody_was(nodes, machines, undisturbed, tmp_path):
+    killed_driver(tmp_path, nodes.address)
+    assert 1 <= len(stored(tmp_path)) < len(undisturbed)
+    assert not (tmp_path / "results").exists()
+    with killing(nodes, 3) as killed:
+        sweep([ASKED], shop(tmp_path), machines)
+    assert len(set(killed)) >= 2
+    assert stored(tmp_path) == undisturbed
+
+
+def test_a_node_that_joins_late_is_used(nodes, machines):
+    def where(_):
+        import ray
+
+        time.sleep(0.3)
+        return ray.get_runtime_context().get_node_id()
+
+    seen, late, items = set(), None, iter(range(10**6))
+    begun = time.monotonic()
+    for _, node in machines.run(where, items):
+        seen.add(node)
+        if late is None:
+            late = nodes.add_node(**NODE)
+        if late.node_id in seen or time.monotonic() - begun > PATIENCE:
+            break
+    try:
+        assert late.node_id in seen
+    finally:
+        nodes.remove_node(late)
+
+
+def test_a_comparison_is_the_same_here_and_there(machines, tmp_path):
+    asked = Comparison("digits", ("baseline",), (0.1,), 2, 2, Wish(settings.LINEAR, epochs=2))
+    here, there = shop(tmp_path / "here"), shop(tmp_path / "there")
+    compare(asked, here)
+    compare(asked, there, machines)
+    assert stored(tmp_path / "here") == stored(tmp_path / "there")
+    trials = [sorted(place.runs.rglob("*.npz")) for place in (here, there)]
+    assert len(trials[0]) == 2
+    for one, other in zip(*trials, strict=True):
+        with np.load(one) as a, np.load(other) as b:
+            assert all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def test_the_command_line_goes_to_the_cluster(nodes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
+    (tmp_path / "grid.toml").write_text(
+        'methods = ["baseline"]\n[grid]\nmodel = "linear"\nepochs = 2\nbatch_size = 400\n'
+        "learning_rate = [0.1, 0.05]\n"
+    )
+    asked = ["sweep", "digits", "--grid", "grid.toml", "--ray", nodes.address]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.stderr
+    assert "on 2 cores" in done.stderr or "on 3 cores" in done.stderr
+    assert len(list((tmp_path / "runs/sweeps/measured").iterdir())) == 2
