@@ -27,6 +27,12 @@ def test_small_evidence_is_kept_whole():
     assert sampling.sample(evidence) is evidence
 
 
+def test_without_examples_there_is_no_report():
+    nothing = sampling.rows_of(showcase.wine(), np.array([], int))
+    with pytest.raises(ValueError, match="at least one test example"):
+        sampling.sample(nothing)
+
+
 def test_a_sample_keeps_what_belongs_together(monkeypatch):
     monkeypatch.setattr(sampling, "_TELLING", 2_000)
     evidence = showcase.digits("group")

@@ -17,6 +17,7 @@ from conftr.report.stops import out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.
 TAIL = 0.01
+_NAMED = 8
 
 
 def share(count: int, total: int) -> str:
@@ -33,6 +34,12 @@ def mean(total: int, count: int) -> str:
         return "–"
     hundredths = (200 * total + count) // (2 * count)
     return f"{hundredths // 100}.{hundredths % 100:02d}"
+
+
+def some(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def chance(n_cal: int, n_test: int, alpha: float, tail: float) -> tuple[int, int]:
@@ -137,7 +144,7 @@ def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
         "single": share(single, tests),
         "low": share(groups[0].low, groups[0].tests),
         "high": share(groups[0].high, groups[0].tests),
-        "behind": ", ".join(behind),
+        "behind": some(behind),
         "agreeing": f"{len(groups) - len(behind):,}",
     }
 
@@ -153,6 +160,17 @@ def at_stop(alpha: float) -> dict[str, str]:
         "misses": f"{misses:,}",
         "needed": f"{examples_needed(alpha):,}",
     }
+
+
+def right(evidence: Evidence, candidate: int) -> int:
+    """How many test examples have their own class as the likeliest."""
+    likeliest = np.argmax(evidence.candidates[candidate].probabilities, axis=1)
+    return int(np.count_nonzero(likeliest == evidence.labels))
+
+
+def accuracy(evidence: Evidence, candidate: int) -> str:
+    """Share of test examples whose own class is the likeliest, in words."""
+    return share(right(evidence, candidate), len(evidence.labels))
 
 
 class Curve(NamedTuple):

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
 import jinja2
-import numpy as np
 
-from conftr.evidence import Evidence, Integers
+from conftr.evidence import Evidence
 from conftr.report import numbers
-from conftr.report.examples import examples
-from conftr.report.sampling import clipped, sample
-from conftr.report.stops import fraction, stops
+from conftr.report.contents import WIDEST_MATRIX, contents
+from conftr.report.sampling import sample
 
 _SCRIPTS = ["sets.js", "draw.js", "tables.js", "cards.js", "live.js"]
-# Wider matrices of confusions become a list of pairs, and beyond the second bound nothing at all.
-_MATRIX, _PAIRS = 30, 1000
+# With more classes than these there is no list of the pairs that share a set.
+_MOST_CLASSES = 1000
+# Why a candidate was chosen stands beside the candidates, the rest of the provenance in a table.
+_WHY = "why"
 _USUAL = [0.2, 0.1, 0.05, 0.02, 0.01]
 
 
@@ -32,6 +29,7 @@ def page(evidence: Evidence) -> str:
     return _template().render(
         evidence=held,
         title=_title(held),
+        why=held.provenance.get(_WHY) or "",
         values=values,
         verdict=numbers.verdict(groups),
         rows=len(held.labels),
@@ -39,14 +37,12 @@ def page(evidence: Evidence) -> str:
         all_values=numbers.headline(evidence, evidence.alpha),
         n_classes=len(held.classes),
         n_groups=len(held.group_names),
-        accuracy=[
-            numbers.share(_right(held, c), len(held.labels)) for c in range(len(held.candidates))
-        ],
-        confusions=2 < len(held.classes) <= _PAIRS,
-        matrix=len(held.classes) <= _MATRIX,
+        accuracy=[numbers.accuracy(held, c) for c in range(len(held.candidates))],
+        confusions=2 < len(held.classes) <= _MOST_CLASSES,
+        matrix=len(held.classes) <= WIDEST_MATRIX,
         usual=_usual(held),
-        provenance=list(_lines(held.provenance)),
-        data=_json(_data(held)),
+        provenance=list(_lines({n: v for n, v in held.provenance.items() if n != _WHY})),
+        data=contents(held),
         style=_text("page.css"),
         script="\n".join(_text(name) for name in _SCRIPTS),
     )
@@ -64,73 +60,10 @@ def _text(name: str) -> str:
     return files("conftr.report").joinpath("template", name).read_text(encoding="utf-8")
 
 
-def _data(evidence: Evidence) -> dict[str, Any]:
-    """What the script works on: places, labels, groups, and what it shows them with."""
-    alphas = stops(evidence.alpha)
-    ratios = [fraction(alpha) for alpha in alphas]
-    return {
-        "classes": evidence.classes,
-        "labels": _packed(evidence.labels),
-        "groups": None if evidence.groups is None else _packed(evidence.groups),
-        "groupNames": evidence.group_names,
-        "calibrationSizes": evidence.calibration_sizes,
-        "candidates": [
-            {"name": candidate.name, "places": _packed(places), **_curve(evidence, c)}
-            for c, (candidate, places) in enumerate(
-                zip(evidence.candidates, clipped(evidence), strict=True)
-            )
-        ],
-        "stops": [
-            {"ratio": [str(ratio.numerator), str(ratio.denominator)], **numbers.at_stop(alpha)}
-            for alpha, ratio in zip(alphas, ratios, strict=True)
-        ],
-        "start": alphas.index(evidence.alpha),
-        "right": _right(evidence),
-        "tail": numbers.TAIL,
-        "band": numbers.band(evidence) if len(evidence.group_names) == 1 else None,
-        "bins": numbers.bins(len(evidence.classes)),
-        "matrix": len(evidence.classes) <= _MATRIX,
-        "examples": examples(evidence),
-        "unwanted": _unwanted(evidence),
-        "shrink": [] if evidence.shrink is None else np.flatnonzero(evidence.shrink > 1).tolist(),
-    }
-
-
-def _unwanted(evidence: Evidence) -> list[list[int]] | None:
-    """Of each true class, the classes its sets should not hold."""
-    if evidence.unwanted is None or not evidence.unwanted.any():
-        return None
-    return [np.flatnonzero(row).tolist() for row in evidence.unwanted]
-
-
-def _curve(evidence: Evidence, candidate: int) -> dict[str, list[float]]:
-    found = numbers.curve(evidence, candidate)
-    return {"sizes": found.size.round(4).tolist(), "coverages": found.coverage.round(5).tolist()}
-
-
-def _packed(values: Integers) -> dict[str, str]:
-    """Whole numbers in the narrowest type, compressed, as text."""
-    narrow = np.ascontiguousarray(values, np.min_scalar_type(int(np.max(values, initial=0))))
-    little = narrow.astype(narrow.dtype.newbyteorder("<"))
-    squeezed = gzip.compress(little.tobytes(), 9, mtime=0)
-    return {"bits": str(8 * narrow.itemsize), "data": base64.b64encode(squeezed).decode()}
-
-
-def _json(data: Mapping[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in, whatever a class is called."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
-
-
 def _title(evidence: Evidence) -> str:
     """What was learned from, if that is known."""
-    return str(evidence.provenance.get("file") or "a classifier")
-
-
-def _right(evidence: Evidence, candidate: int = 0) -> int:
-    """How many test examples have their own class as the likeliest."""
-    likeliest = np.argmax(evidence.candidates[candidate].probabilities, axis=1)
-    return int(np.count_nonzero(likeliest == evidence.labels))
+    told = evidence.provenance
+    return str(told.get("file") or told.get("dataset") or "a classifier")
 
 
 def _usual(evidence: Evidence) -> list[dict[str, str]]:

@@ -19,12 +19,14 @@ _TELLING = 2_000_000
 def sample(evidence: Evidence) -> Evidence:
     """The same evidence on fewer test examples, drawn without looking at them, where needed."""
     m, n_classes = evidence.candidates[0].standing.shape
+    if m == 0:
+        raise ValueError("a report needs at least one test example; the evidence holds none.")
     entries = n_classes * len(evidence.candidates)
     telling = sum(int(np.count_nonzero(places)) for places in clipped(evidence))
     rows = max(1, min(m, _ENTRIES // entries, m * _TELLING // max(telling, 1)))
     if rows == m:
         return evidence
-    return _rows(evidence, np.sort(np.random.default_rng(0).choice(m, rows, replace=False)))
+    return rows_of(evidence, np.sort(np.random.default_rng(0).choice(m, rows, replace=False)))
 
 
 def clipped(evidence: Evidence) -> list[Integers]:
@@ -39,7 +41,8 @@ def clipped(evidence: Evidence) -> list[Integers]:
     return [np.where(places < low, 0, places) for places in kept]
 
 
-def _rows(evidence: Evidence, rows: Integers) -> Evidence:
+def rows_of(evidence: Evidence, rows: Integers) -> Evidence:
+    """The same evidence on some of the test examples."""
     candidates = tuple(
         dataclasses.replace(
             candidate,

@@ -144,6 +144,14 @@ function mean(total, count) {
 
 const grouped = (number) => number.toLocaleString("en-US");
 
+const NAMED = 8;
+
+/** The first names, and how many more there are. */
+function some(names) {
+  const more = names.length > NAMED ? ` and ${grouped(names.length - NAMED)} more` : "";
+  return names.slice(0, NAMED).join(", ") + more;
+}
+
 /** What sentences of the page say, by name; conftr.report.numbers.headline in Python. */
 function headline(data, stop, found, groups) {
   const tests = data.labels.length;
@@ -159,7 +167,7 @@ function headline(data, stop, found, groups) {
     single: share(found.sizes.reduce((sum, size) => sum + (size === 1), 0), tests),
     low: share(groups[0].low, groups[0].tests),
     high: share(groups[0].high, groups[0].tests),
-    behind: behind.map((group) => group.name).join(", "),
+    behind: some(behind.map((group) => group.name)),
     agreeing: grouped(groups.length - behind.length),
   };
 }

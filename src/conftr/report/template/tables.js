@@ -13,7 +13,8 @@ const sum = (values) => values.reduce((all, value) => all + value, 0);
 const covered = ({ hits }) => share(sum(hits), hits.length);
 const meanSize = ({ sizes }) => mean(sum(sizes), sizes.length);
 const head = (...names) => element("thead", {}, element("tr", {}, ...names));
-const named = (scope, name, note = "") => element("th", { scope }, name, element("small", {}, note));
+const named = (scope, name, note = "") =>
+  element("th", { scope }, element("span", { title: name }, name), element("small", {}, note));
 
 function sizeTable(data, { found, alpha }) {
   const bins = Uint16Array.from(found.sizes, (size) => data.binOf[size]);
@@ -112,26 +113,36 @@ function matrix(data, counts) {
   const name = (scope) => (text) => element("th", { scope, title: text }, element("span", {}, text));
   const tall = data.classes.some((text) => text.length > 3) ? " tall" : "";
   const dense = data.classes.length > NUMBERED_MATRIX ? " dense" : "";
-  const corner = element("th", { scope: "col", class: "corner" }, "true ↓ in set →");
+  const corner = element("th", { scope: "col", class: "corner" }, "in set →", element("br"), "true ↓");
   const lines = data.classes.map((text, y) => element("tr", {},
     name("row")(text), ...data.classes.map((_, k) => matrixCell(data, counts, y, k))));
   return element("table", { class: `matrix${tall}${dense}` },
     head(corner, ...data.classes.map(name("col"))), element("tbody", {}, ...lines));
 }
 
-function pairList(data, counts) {
-  const width = data.classes.length, pairs = [];
+/** The most frequent pairs of a true class and another in its set, and how many pairs there are. */
+function frequentPairs(data, counts) {
+  const width = data.classes.length, part = ({ y, count }) => count / data.testsOf[y];
+  const order = (a, b) => b.count - a.count || part(b) - part(a) || a.y - b.y || a.k - b.k;
+  let pairs = [], all = 0;
   counts.forEach((count, at) => {
-    const y = Math.floor(at / width), k = at % width;
-    if (count && y !== k) pairs.push({ y, k, count });
+    const y = Math.floor(at / width), pair = { y, k: at - y * width, count };
+    if (!count || pair.y === pair.k) return;
+    all++;
+    if (pairs.length < MOST_PAIRS || order(pair, pairs.at(-1)) < 0) {
+      pairs = [...pairs, pair].sort(order).slice(0, MOST_PAIRS);
+    }
   });
-  const part = ({ y, count }) => count / data.testsOf[y];
-  pairs.sort((a, b) => b.count - a.count || part(b) - part(a) || a.y - b.y || a.k - b.k);
-  const lines = pairs.slice(0, MOST_PAIRS).map(({ y, k, count }) => element("tr", {},
+  return { pairs, all };
+}
+
+function pairList(data, counts) {
+  const { pairs, all } = frequentPairs(data, counts);
+  const lines = pairs.map(({ y, k, count }) => element("tr", {},
     named("row", data.classes[y]), element("td", { class: "text" }, data.classes[k]),
     cell(grouped(count)), cell(share(count, data.testsOf[y]))));
   return element("table", { class: "numbers" },
-    element("caption", {}, `The ${lines.length} most frequent of ${grouped(pairs.length)} pairs`),
+    element("caption", {}, `The ${lines.length} most frequent of ${grouped(all)} pairs`),
     head(named("col", "true class"), element("th", { scope: "col", class: "text" }, "also in its set"),
       named("col", "sets"), named("col", "share of sets")),
     element("tbody", {}, ...lines));
@@ -159,7 +170,7 @@ function candidates(data, { all, stop }) {
     said.push(Math.abs(more) <= noise
       ? `${sets} as large as those of ${chosen.name}, up to chance`
       : `${sets} ${more > 0 ? "larger" : "smaller"} than those of ${chosen.name}, by `
-        + `${Math.abs(more).toFixed(2)} classes on average, more than chance explains`);
+        + `${Math.abs(more).toFixed(2)} classes on average`);
   });
   find("#comparison").textContent =
     `On these test examples, at a promise of ${stop.promise}, ${said.join("; ")}.`;
@@ -179,7 +190,7 @@ function wishLines(data, all) {
     const found = all.map((one) => unwantedSets(data, one));
     const over = (counts) => sum(asked.map((y) => counts[y]));
     const part = (y) => Math.max(...found.map((counts) => counts[y] / (data.testsOf[y] || 1)));
-    lines.push(["sets that hold an unwanted class", `true class ${names(asked)}`,
+    lines.push(["sets that hold an unwanted class", `true class ${names(asked)}: ${grouped(over(data.testsOf))} test examples`,
       found.map((counts) => share(over(counts), over(data.testsOf)))]);
     const worst = [...asked].sort((a, b) => part(b) - part(a)).slice(0, MOST_WISHES);
     for (const y of worst.length > 1 ? worst : []) {
@@ -198,11 +209,12 @@ function wishLines(data, all) {
 function wishes(data, { all }) {
   const table = find("#wish-table");
   if (!table) return;
-  const asked = wishLines(data, all), size = ["mean size, all", "what it costs", all.map(meanSize)];
-  const lines = [...asked, size, ["coverage, all", "the promise stays", all.map(covered)]];
+  const asked = wishLines(data, all), size = ["mean size of all sets", "what it costs", all.map(meanSize)];
+  const lines = [...asked, size, ["coverage of all sets", "the promise stays", all.map(covered)]];
   table.tBodies[0].replaceChildren(...lines.map(([name, note, texts]) =>
     element("tr", {}, named("row", name, note), ...texts.map((text) => cell(text)))));
-  const changes = (c) => [...asked.slice(0, 1), size].map(([name, , texts]) => `${name}, from ${texts[c]} to ${texts[0]}`);
-  find("#wish-words").textContent = data.candidates.slice(1).map(({ name }, c) =>
-    `From ${name} to ${data.candidates[0].name}: ${changes(c + 1).join("; ")}.`).join(" ");
+  const others = (texts) => data.candidates.slice(1).map(({ name }, c) => `${name}: ${texts[c + 1]}`).join("; ");
+  const told = [...asked.slice(0, 1), size].map(([name, , texts]) =>
+    `${name}: ${texts[0]}${texts.length > 1 ? ` (${others(texts)})` : ""}`);
+  find("#wish-words").textContent = `With ${data.candidates[0].name}, ${told.join(", ")}.`;
 }
