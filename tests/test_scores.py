@@ -210,6 +210,15 @@ def test_blocks_of_rows_change_nothing(rng):
         np.testing.assert_array_equal(whole[17_000:17_003], part)
 
 
+@pytest.mark.parametrize("name", SCORES)
+def test_arrays_stored_by_columns_score_the_same(rng, name):
+    # As a data frame's are; n x K beyond one block and within.
+    logits = rng.normal(size=(1000, 3))
+    scores = SCORES[name](logits)
+    np.testing.assert_array_equal(SCORES[name](np.asfortranarray(logits)), scores)
+    np.testing.assert_array_equal(SCORES[name](logits[::-1].T.copy().T), scores[::-1])
+
+
 def test_one_class_and_no_rows(library):
     one = np.zeros((3, 1), dtype=np.float32)
     for score in SCORES.values():

@@ -155,7 +155,8 @@ def unsort(values: Array, order: Array) -> Array:
     """Undo a sort: values (..., n) that stand at the places `order` gave, in their first order."""
     xp = api.array_namespace(values)
     if api.is_numpy_namespace(xp):
-        out, n = xp.empty_like(values), values.shape[-1]
+        # In order of rows, whatever that of `values` is: only then is its reshape a view.
+        out, n = xp.empty(values.shape, dtype=values.dtype), values.shape[-1]
         starts = n * xp.arange(values.size // n if n else 0)
         out.reshape(-1)[(order.reshape(-1, n) + starts[:, None]).reshape(-1)] = values.reshape(-1)
         return out
