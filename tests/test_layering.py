@@ -51,6 +51,7 @@ WORLD = [
     "candidates",
     "learning",
     "estimator",
+    "packing",
     "artefact",
     "report",
     "jobs",

@@ -137,6 +137,22 @@ def calibrated(
     return Calibration(by, names, tuple(np.split(own[order], ends)))
 
 
+def grouping(groups: Any, n: int) -> tuple[str, npt.NDArray[np.object_] | None]:
+    """What thresholds are by, "all", "class" or the name of the groups, and the groups (n,).
+
+    groups: None, "all", "class", or one group for each of n examples; a series may have a name.
+    """
+    if groups is None:
+        return ALL, None
+    if isinstance(groups, str):
+        if groups not in (ALL, CLASS):
+            raise ValueError(f'groups must be "class", "all" or one group a row; got {groups!r}.')
+        return groups, None
+    name = getattr(groups, "name", None)
+    by = name if isinstance(name, str) and name not in ("", ALL, CLASS) else "group"
+    return by, group_values(groups, n)
+
+
 def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
     """The group of each example as plain values (n,), refused in words if there are not n."""
     values = np.asarray(groups)
@@ -145,7 +161,12 @@ def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
             f"groups must hold one group for each of the {n} rows; got shape {values.shape}."
         )
     found = np.empty(n, object)
-    found[:] = [
-        "missing" if value is None or value != value else value for value in values.tolist()
-    ]
+    found[:] = [_group(value) for value in values.tolist()]
     return found
+
+
+def _group(value: Any) -> Hashable:
+    """Text, a number or true or false, all of which can be written down."""
+    if value is None or value != value:
+        return "missing"
+    return value if isinstance(value, str | int | float) else str(value)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from conftr.features import Encoding
 from conftr.models import Model
-from conftr.network import Network, logits
+from conftr.network import Network, filled, logits
 from conftr.quantile import CalibrationWarning
 from conftr.recipes import Recipe
 from conftr.training import (
@@ -112,9 +112,12 @@ def _side_by_side(
         # All from the same start and through the same shuffles.
         trial_keys(materials.seed, 1)[np.zeros(len(group), int)],
         model,
-        TrainingSet(materials.inputs, materials.labels, encoding.shift, encoding.scale),
+        TrainingSet(
+            filled(materials.inputs), filled(materials.labels), encoding.shift, encoding.scale
+        ),
         first.objective,
         Plan(first.epochs, materials.batch_size, SGD(schedule=cosine)),
+        rows=np.arange(len(materials.labels)),
         vary=own
         | {
             "learning_rate": [one.learning_rate for one in group],

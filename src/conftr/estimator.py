@@ -24,7 +24,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from conftr import checks, choosing, features, labels, scores
 from conftr.arrays import log_softmax
-from conftr.calibration import ALL, CLASS, Calibration, calibrated, group_values
+from conftr.calibration import ALL, CLASS, Calibration, calibrated, group_values, grouping
 from conftr.division import Division, divide
 from conftr.evidence import Candidate as Shown
 from conftr.evidence import Evidence
@@ -122,7 +122,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(self.alpha, "alpha")
         self.score_ = _score(self.conformity)
         X, y = self._checked(X, y, reset=True)
-        by, groups = _grouping(groups, len(y))
+        by, groups = grouping(groups, len(y))
         self.alpha_ = self.alpha
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         if _is_fitted(self.classifier):
@@ -138,7 +138,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._fit_classifier(X, y, division)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
-        self._calibrate(features.take(X, held), y[held], by, _of(groups, held))
+        self._calibrate(
+            features.take(X, held), y[held], by, None if groups is None else groups[held]
+        )
         return self
 
     def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
@@ -159,7 +161,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"groups must be given, as each {before} has a threshold of its own: pass the "
                 f'{before} of every row, or groups="all" for one threshold.'
             )
-        by, groups = _grouping(before if groups is None else groups, len(y))
+        by, groups = grouping(before if groups is None else groups, len(y))
         self.alpha_ = self.alpha_ if alpha is None else alpha
         self._calibrate(X, y, by, groups)
         return self
@@ -410,23 +412,6 @@ def _score(conformity: Any) -> Callable[[Any], Any]:
             f"{conformity!r}."
         )
     return SCORES[conformity]
-
-
-def _grouping(groups: Any, n: int) -> tuple[str, Any]:
-    """What thresholds are by ("all", "class", or the name of the groups), and the groups (n,)."""
-    if groups is None:
-        return ALL, None
-    if isinstance(groups, str):
-        if groups not in (ALL, CLASS):
-            raise ValueError(f'groups must be "class", "all" or one group a row; got {groups!r}.')
-        return groups, None
-    name = getattr(groups, "name", None)
-    by = name if isinstance(name, str) and name not in ("", ALL, CLASS) else "group"
-    return by, group_values(groups, n)
-
-
-def _of(groups: Any, rows: Any) -> Any:
-    return None if groups is None else groups[rows]
 
 
 def _is_fitted(classifier: Any) -> bool:

@@ -30,14 +30,18 @@ class Network:
         return logits(self.model, self.fitted, self.encoding, self.encoding.encode(x))
 
 
+def filled(rows: Any) -> Any:
+    """Rows followed by zeros to whole blocks: programs for other numbers of rows then serve too."""
+    missing = -len(rows) % _BLOCK or _BLOCK * (not len(rows))
+    return np.pad(rows, [(0, missing)] + [(0, 0)] * (rows.ndim - 1)) if missing else rows
+
+
 def logits(
     model: Model, fitted: Fitted, encoding: Encoding, inputs: Any
 ) -> npt.NDArray[np.float32]:
     """Logits of encoded rows: (n, K), or (trials, n, K)."""
-    n = len(inputs)
-    if n < _BLOCK:
-        inputs = np.pad(inputs, [(0, _BLOCK - n)] + [(0, 0)] * (inputs.ndim - 1))
+    rows = inputs if len(inputs) >= _BLOCK else filled(inputs)
     found = predict_logits(
-        model, fitted, inputs, shift=encoding.shift, scale=encoding.scale, block=_BLOCK
+        model, fitted, rows, shift=encoding.shift, scale=encoding.scale, block=_BLOCK
     )
-    return found[..., :n, :]
+    return found[..., : len(inputs), :]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -84,7 +85,8 @@ def batch_size_for(n: int, alpha: float) -> int:
 def epochs_for(n: int, batch_size: int, model: Model, inputs: tuple[int, ...]) -> int:
     """About 10,000 steps, fewer for a costly network; 5 to 50 epochs."""
     fewest, most = _EPOCHS
-    affordable = min(_STEPS * batch_size, _WORK / _operations(model, inputs)) / n
+    work = _operations(model, inputs)  # type: ignore[arg-type]  # models can be hashed
+    affordable = min(_STEPS * batch_size, _WORK / work) / n
     return int(min(max(affordable, fewest), most))
 
 
@@ -206,7 +208,8 @@ def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -
     ]
 
 
-def _operations(model: Model, inputs: tuple[int, ...]) -> float:
+@cache
+def _operations(model: Any, inputs: tuple[int, ...]) -> float:
     """Floating point operations of the forward pass of one example."""
 
     def forward(params: Any, state: Any, x: Any) -> Any:
