@@ -12,6 +12,7 @@ DOCUMENTS = [
     "README.md",
     "docs/compare.md",
     "docs/data.md",
+    "docs/report.md",
 ]
 # A block of Python, and after it what the page says it prints.
 BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
