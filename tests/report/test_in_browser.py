@@ -268,6 +268,16 @@ def test_long_tables_open_and_the_least_covered_come_first(browser, pages):
     assert len(lines(browser, "#confusion")) == 20
 
 
+def test_signs_are_explained(browser, pages):
+    evidence = opened(browser, pages, "class")
+    short = [one.name for one in numbers.tallies(evidence, evidence.alpha) if one.everything]
+    assert short
+    assert len(texts(browser, "#class-table .sign")) == len(short)
+    assert texts(browser, "#class-table caption")[0].startswith("∗ too few calibration examples")
+    move_to(browser, stops(evidence.alpha).index(0.1))
+    assert texts(browser, "#class-table caption") == [""]
+
+
 def test_what_users_write_stays_text(browser, pages):
     opened(browser, pages, "nasty")
     for stop in (0, 60, 40):

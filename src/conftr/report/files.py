@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from conftr.evidence import Evidence
-from conftr.report.figures import NAMES, figures
 from conftr.report.page import page
 from conftr.report.sampling import sample
 
@@ -14,6 +13,9 @@ _SHARPNESS = 2
 
 def write(evidence: Evidence, folder: Path | str) -> Path:
     """Write folder/report.html and folder/figures/*.png and *.svg; gives the path of the page."""
+    # Here, because Altair is slow to import and the page and its numbers do without.
+    from conftr.report.figures import NAMES, figures
+
     folder = Path(folder)
     beside = folder / "figures"
     beside.mkdir(parents=True, exist_ok=True)

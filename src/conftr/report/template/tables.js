@@ -49,6 +49,8 @@ function standingTable(table, lines, promise, note) {
       cell(mean(line.total, line.tests)),
       cell(grouped(line.tests)));
   }));
+  const seen = ["below", "above", "everything"].filter((word) => lines.some((line) => line.verdict === word));
+  table.createCaption().textContent = seen.map((word) => `${SIGNS[word]} ${IN_WORDS[word]}`).join("; ");
 }
 
 /** The first lines, or all of them once the button was pressed. */
