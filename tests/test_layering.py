@@ -39,6 +39,7 @@ TRAINING = [
 WORLD = [
     "data",
     "columns",
+    "frames",
     "features",
     "evidence",
     "calibration",

@@ -9,8 +9,7 @@ lack altogether, or that is the same in all of them, tells nothing and stays wit
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,7 +19,7 @@ import numpy.typing as npt
 Json: TypeAlias = Any
 Encoded: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
-Text: TypeAlias = str | None
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 LEVELS = 100  # of a category; the rarest beyond them share the outcome of unseen ones
 _FARTHEST = 10.0  # standard deviations; what lies farther out is brought here
@@ -53,12 +52,14 @@ class Numbers:
 
     def encode(self, x: Any) -> Encoded:
         """(n, d) -> (n, d + gaps) in float32."""
-        x = np.asarray(x)
-        missing = np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
-        values = (np.where(missing, self.fill, x) - self.shift) * self.scale
-        return np.concatenate(
-            [np.clip(values, -_FARTHEST, _FARTHEST), missing[:, self.gaps]], axis=1
-        ).astype(np.float32)
+        values = np.asarray(x) - self.shift
+        values *= self.scale
+        missing = np.isnan(values)
+        np.copyto(values, (self.fill - self.shift) * self.scale, where=missing)
+        np.clip(values, -_FARTHEST, _FARTHEST, out=values)
+        found = np.empty((len(values), self.width), np.float32)
+        found[:, : len(self.shift)], found[:, len(self.shift) :] = values, missing[:, self.gaps]
+        return found
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -95,24 +96,21 @@ class Levels:
     gap: bool
 
     @classmethod
-    def learn(cls, values: Sequence[Text]) -> Levels:
-        """From the values of training rows; None is missing."""
-        counts = Counter(value for value in values if value is not None)
+    def learn(cls, counts: Mapping[str, int], missing: int) -> Levels:
+        """From how often each level is met in training rows, and how often none."""
         common = sorted(counts, key=lambda level: (-counts[level], level))[:LEVELS]
-        return cls(tuple(common), 0 < counts.total() < len(values))
+        return cls(tuple(common), bool(counts) and missing > 0)
 
     @property
     def width(self) -> int:
         """How many columns come out."""
         return len(self.levels) + self.gap
 
-    def encode(self, values: Sequence[Text]) -> Encoded:
-        """n values -> (n, width) in float32."""
-        places: dict[Text, int] = {level: i for i, level in enumerate(self.levels)}
+    def encode(self, places: Integers, missing: npt.NDArray[np.bool_]) -> Encoded:
+        """Places among the levels (n,), -1 for none of them, and gaps (n,) -> (n, width)."""
         if self.gap:
-            places[None] = len(self.levels)
-        chosen = np.array([places.get(value, -1) for value in values], np.intp)
-        found: Encoded = (chosen[:, None] == np.arange(self.width)).astype(np.float32)
+            places = np.where(missing, len(self.levels), places)
+        found: Encoded = (places[:, None] == np.arange(self.width)).astype(np.float32)
         return found
 
     def to_json(self) -> Json:

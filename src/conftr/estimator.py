@@ -22,7 +22,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from conftr import checks, choosing, features, labels, scores
+from conftr import checks, choosing, features, frames, labels, scores
 from conftr.arrays import log_softmax
 from conftr.calibration import ALL, CLASS, Calibration, calibrated, group_values, grouping
 from conftr.division import Division, divide
@@ -228,10 +228,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.classifier, Probabilities | Logits):
             return np.asarray(X)
         if features.is_frame(X):
-            X, names = features.named(X)
             if reset:
-                self.n_features_in_ = len(names)
-                self.feature_names_in_ = np.array(names, dtype=object)
+                self.feature_names_in_ = np.array(frames.names(X), dtype=object)
+                self.n_features_in_ = len(self.feature_names_in_)
             return X
         if reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

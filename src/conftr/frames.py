@@ -1,0 +1,197 @@
+"""Data frames of any library that narwhals knows: columns by name, numbers or categories."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conftr.columns import Doubles, Encoded, Json, Levels, Numbers
+
+_SHOWN = 10  # column names in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What was learned of a data frame; the order of its columns does not matter.
+
+    names: of the columns in fit. numeric: those of numbers and booleans, side by side in `numbers`.
+    levels: the others, categories.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[str, ...]
+    numbers: Numbers
+    levels: Mapping[str, Levels]
+    shift = 0.0
+    scale = 1.0
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one encoded row."""
+        return (self.numbers.width + sum(one.width for one in self.levels.values()),)
+
+    def encode(self, x: Any) -> Encoded:
+        """A frame of n rows -> (n, width) in float32."""
+        if not is_frame(x):
+            raise ValueError("X must be a data frame with named columns, as it was in fit.")
+        frame = _open(x)
+        self._check_columns(frame.columns)
+        parts = [self.numbers.encode(_doubles(frame, self.numeric))]
+        parts += [_encode(one, frame[name]) for name, one in self.levels.items()]
+        return np.concatenate(parts, axis=1)
+
+    def _check_columns(self, found: Sequence[str]) -> None:
+        lacks = [name for name in self.names if name not in set(found)]
+        extra = [name for name in found if name not in set(self.names)]
+        if lacks or extra:
+            faults = [f"lacks {_listed(lacks)}"] * bool(lacks)
+            faults += [f"has {_listed(extra)}, which fit did not see"] * bool(extra)
+            raise ValueError(
+                f"X must have the columns it had in fit, in any order: it {' and '.join(faults)}."
+            )
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {
+            "kind": "frame",
+            "names": list(self.names),
+            "numeric": list(self.numeric),
+            "numbers": self.numbers.to_json(),
+            "levels": {name: one.to_json() for name, one in self.levels.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> Frame:
+        """What was written as this."""
+        levels = {name: Levels.from_json(one) for name, one in data["levels"].items()}
+        numbers = Numbers.from_json(data["numbers"])
+        return cls(tuple(data["names"]), tuple(data["numeric"]), numbers, levels)
+
+
+def is_frame(x: Any) -> bool:
+    """Whether x is a data frame: rows with named columns."""
+    return hasattr(type(x), "columns")
+
+
+def learn(x: Any) -> Frame:
+    """The encoding of the rows of a data frame."""
+    frame = _open(x)
+    if not frame.columns or not len(frame):
+        raise ValueError(f"X must have rows and columns; got shape {frame.shape}.")
+    numeric = tuple(name for name in frame.columns if _is_numeric(frame[name]))
+    others = [name for name in frame.columns if name not in set(numeric)]
+    levels = {name: _learn_levels(frame[name]) for name in others}
+    found = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
+    if found.inputs == (0,):
+        raise ValueError(f"X holds nothing to learn from: {_listed(found.names)} are empty.")
+    return found
+
+
+def take(x: Any, rows: Any) -> Any:
+    """These rows, as a frame of the same library."""
+    return _open(x)[np.asarray(rows)].to_native()
+
+
+def names(x: Any) -> list[str]:
+    """The names of the columns."""
+    return list(_open(x).columns)
+
+
+def _open(x: Any) -> Any:
+    """As a narwhals frame in memory, with text for names."""
+    try:
+        import narwhals.stable.v2 as nw
+    except ImportError as missing:
+        raise ImportError("Data frames need narwhals: pip install 'conftr[tables]'.") from missing
+
+    if hasattr(x, "collect"):
+        raise ValueError("X must be a data frame in memory; got a lazy one, which has collect().")
+    if hasattr(x, "set_axis"):  # only pandas allows names that are no text
+        x = x.set_axis([str(name) for name in x.columns], axis=1)
+    return nw.from_native(x, eager_only=True)
+
+
+def _is_numeric(column: Any) -> bool:
+    """Whether a column holds numbers, and not categories or nothing; refuses what is neither."""
+    import narwhals.stable.v2 as nw
+
+    kind = column.dtype
+    if column.is_null().all():
+        return False
+    if kind == nw.Object:
+        return _is_numeric_object(column)
+    if kind.is_temporal():
+        _refuse(column, f"dates or times ({kind})")
+    if kind.is_nested():
+        _refuse(column, str(kind))
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _is_numeric_object(column: Any) -> bool:
+    """The same, of a column of Python objects."""
+    kinds = {type(value) for value in column.drop_nulls().to_list()}
+    strange = [kind for kind in kinds if not issubclass(kind, numbers.Real | np.bool_ | str)]
+    if strange:
+        _refuse(column, strange[0].__name__)
+    return not any(issubclass(kind, str) for kind in kinds)
+
+
+def _refuse(column: Any, what: str) -> None:
+    raise ValueError(
+        f"column {column.name!r} holds {what}, and a column must hold numbers or categories: leave "
+        f"it out, or make one of these of it (of a date the month, or the age in days)."
+    )
+
+
+def _doubles(frame: Any, columns: Sequence[str]) -> Doubles:
+    """Columns as doubles (n, len(columns)), nan where missing."""
+    import narwhals.stable.v2 as nw
+
+    found = np.empty((len(frame), len(columns)))
+    for i, name in enumerate(columns):
+        try:
+            found[:, i] = frame[name].cast(nw.Float64).to_numpy()
+        except Exception as fault:  # every library has its own
+            raise ValueError(
+                f"column {name!r} must hold numbers, as it did in fit; it holds "
+                f"{frame[name].dtype}."
+            ) from fault
+        if np.isinf(found[:, i]).any():
+            row = np.flatnonzero(np.isinf(found[:, i]))[0]
+            raise ValueError(f"column {name!r} must hold finite numbers; row {row} is infinite.")
+    return found
+
+
+def _learn_levels(column: Any) -> Levels:
+    counts = _texts(column.drop_nulls()).value_counts(name="count")
+    known = dict(zip(counts[column.name].to_list(), counts["count"].to_list(), strict=True))
+    return Levels.learn(known, int(column.is_null().sum()))
+
+
+def _encode(levels: Levels, column: Any) -> Encoded:
+    import narwhals.stable.v2 as nw
+
+    missing = column.is_null().to_numpy()
+    if not levels.levels:
+        return levels.encode(np.full(len(missing), -1), missing)
+    places = _texts(column).replace_strict(
+        levels.levels, range(len(levels.levels)), default=-1, return_dtype=nw.Int64
+    )
+    return levels.encode(places.to_numpy(), missing)
+
+
+def _texts(column: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    return column.cast(nw.String)
+
+
+def _listed(columns: Iterable[str]) -> str:
+    shown = [repr(name) for name in columns]
+    return ", ".join(shown[:_SHOWN]) + (
+        f" and {len(shown) - _SHOWN} more" if shown[_SHOWN:] else ""
+    )
