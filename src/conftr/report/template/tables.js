@@ -6,7 +6,7 @@ const IN_WORDS = {
   agrees: "as promised, up to chance",
   below: "less than promised, by more than chance explains",
   above: "more than promised, by more than chance explains",
-  everything: "too few calibration examples: every class is in the set",
+  everything: "too few calibration examples, so nothing is left out",
 };
 
 const sum = (values) => values.reduce((all, value) => all + value, 0);
