@@ -113,7 +113,7 @@ def write(frames: Iterator[pl.DataFrame], out: Path | None) -> None:
 def _print(frames: Iterator[pl.DataFrame]) -> None:
     try:
         for i, one in enumerate(map(_joined, frames)):
-            one.write_csv(sys.stdout, include_header=i == 0, float_precision=_DIGITS)
+            sys.stdout.write(one.write_csv(include_header=i == 0, float_precision=_DIGITS))
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough; nothing is left to be flushed at exit either.

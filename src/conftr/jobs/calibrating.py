@@ -90,7 +90,9 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[s
     """
     own = read(file, wanted)
     classes = _columns(own, names)
-    own = replace(own, y=as_classes(pl.Series("labels", own.y), classes), X=np.asarray(own.X))
+    numbered = bool(names) and _are_places(own)
+    y = np.asarray(classes)[own.y] if numbered else as_classes(pl.Series("labels", own.y), classes)
+    own = replace(own, y=y, X=np.asarray(own.X))
     task = replace(task, by_class=wanted.by_class)
     rest, test, notes = divided(own.y, task)
     fresh = own.take(rest)
@@ -104,6 +106,12 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[s
     return Result(clf, show(clf, own.take(test), task), (*own.notes, *notes))
 
 
+def _are_places(own: Own) -> bool:
+    """Whether labels are whole numbers that say which column stands for the class."""
+    y = own.y
+    return y.dtype.kind == "i" and bool(y.min() >= 0 and y.max() < own.X.shape[1])
+
+
 def _columns(own: Own, names: Sequence[str]) -> list[Any]:
     """The class that each column stands for."""
     if isinstance(own.X, pl.DataFrame):
@@ -113,10 +121,9 @@ def _columns(own: Own, names: Sequence[str]) -> list[Any]:
             f"outputs must have a row for each example and a column for each class, (n, K); got "
             f"shape {own.X.shape}."
         )
-    found = list(names) or np.unique(own.y).tolist()
-    is_numbered = own.y.dtype.kind == "i" and own.y.min() >= 0 and own.y.max() < own.X.shape[1]
-    if not names and is_numbered:
+    if not names and _are_places(own):
         return list(range(own.X.shape[1]))
+    found = list(names) or np.unique(own.y).tolist()
     if len(found) != own.X.shape[1]:
         raise DataError(
             f"there are {own.X.shape[1]} columns and {len(found)} classes: say with --classes "

@@ -142,7 +142,7 @@ def _frames(
 
 def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[Any]:
     source = clf.candidates_[0].source
-    X = block.X.to_numpy() if isinstance(source, Probabilities | Logits) else block.X
+    X = np.asarray(block.X) if isinstance(source, Probabilities | Logits) else block.X
     try:
         found: npt.NDArray[Any] = source.logits(X)
     except ValueError as fault:

@@ -78,7 +78,7 @@ def _mean(values: Any, where: Any) -> float | None:
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The numbers as lines, each with a word to go in front."""
     chosen, *others = found["candidates"]
-    yield "Promise", f"{_percent(1 - found['alpha'])} of the sets hold the true class."
+    yield "Promise", f"at least {_percent(1 - found['alpha'])} of the sets hold the true class."
     if "before" in found:
         yield "Before", f"{_coverage(found['before'], 'fresh rows')}"
     yield "Coverage", _coverage(found)

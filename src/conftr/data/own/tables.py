@@ -58,7 +58,7 @@ def blocks(path: Path, names: Sequence[str], *, rows: int) -> Iterator[pl.DataFr
         if path.suffix.lower() == ".parquet":
             parts: Iterable[pl.DataFrame] = pl.scan_parquet(path).select(names).collect_batches()
         else:
-            parts = (part.select(names) for part in _pieces(path))
+            parts = (part.select(names) for part in _pieces(path, names))
         some = False
         for part in parts:
             some = True
@@ -106,8 +106,8 @@ def _scan(path: Path) -> pl.LazyFrame:
     )
 
 
-def _pieces(path: Path) -> Iterator[pl.DataFrame]:
-    """A CSV file a few megabytes at a time.
+def _pieces(path: Path, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of a CSV file, a few megabytes of it at a time.
 
     The streaming reader of polars does the same with several times the memory.
     """
@@ -124,6 +124,7 @@ def _pieces(path: Path) -> Iterator[pl.DataFrame]:
             if end:
                 yield pl.read_csv(
                     header + text[:end],
+                    columns=names,
                     separator=separator,
                     null_values=list(MISSING),
                     infer_schema=False,
