@@ -10,9 +10,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
     "README.md",
+    "docs/alpha.md",
     "docs/compare.md",
     "docs/data.md",
+    "docs/groups.md",
+    "docs/index.md",
+    "docs/little-data.md",
+    "docs/methods.md",
     "docs/report.md",
+    "docs/shaping.md",
+    "docs/shipping.md",
 ]
 # A block of Python, and after it what the page says it prints.
 BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)

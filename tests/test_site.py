@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,11 @@ def test_files_that_pages_point_to_come_along(site):
     records = re.findall(r'href="?([^\s">]+\.json)', (site / "results" / "index.html").read_text())
     assert records
     assert all((site / "results" / record).exists() for record in records)
+
+
+def test_pictures_are_drawn_by_conftr(tmp_path):
+    script = ROOT / "docs" / "making" / "pictures.py"
+    subprocess.run([sys.executable, script, tmp_path, "idea-2", "idea-5"], check=True, timeout=120)
+    words = {p.stem: set(ET.parse(p).getroot().itertext()) for p in tmp_path.iterdir()}
+    assert "below the threshold: 9 of 500" in words["idea-2"]  # floor(.02 * 501) - 1
+    assert {"cross-entropy", "conformal training"} <= words["idea-5"]

@@ -1,7 +1,8 @@
-"""Links that leave docs/: the site takes along the files of the repository that its pages point to.
+"""Links of pages that are written as a code host would show them.
 
-A page links as it would on a code host: `../results/…json`, `../CONTRIBUTING.md`. Here such a file
-becomes part of the site under its own path, and links are written anew from place to place.
+Files outside docs/ that a page points to (`../results/…json`, `../CONTRIBUTING.md`) become part of
+the site under their own path, and links are written anew from place to place. A public name in
+backticks, `conftr.thr`, leads to its entry in the reference.
 """
 
 import os
@@ -11,14 +12,19 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
+import conftr
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+HOME = ROOT / "README.md"  # the front page on a code host, as index.md is here
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
+NAME = re.compile(r"(?<!\[)`conftr\.(\w+)`")
+FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def targets(text: str, place: Path) -> list[Path]:
     """The files outside docs/ that a Markdown text at `place` links to."""
-    found = {(place.parent / link).resolve() for link in LINK.findall(text)}
+    found = {(place.parent / link).resolve() for link in LINK.findall(text)} - {HOME}
     return sorted(path for path in found if path.is_file() and not path.is_relative_to(DOCS))
 
 
@@ -37,13 +43,21 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Write each link from where the page lies on the site to where its target does."""
-    place, here = Path(page.file.abs_src_path), Path(page.file.src_uri).parent
+    here = Path(page.file.src_uri).parent
+    place = Path(page.file.abs_src_path or DOCS / page.file.src_uri)
 
     def on_the_site(link: re.Match[str]) -> str:
         path = (place.parent / link[1]).resolve()
+        path = DOCS / "index.md" if path == HOME else path
         if not path.is_relative_to(ROOT):
             return link[1]
         uri = path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT)
         return Path(os.path.relpath(uri, here)).as_posix()
 
-    return LINK.sub(on_the_site, markdown)
+    parts = FENCED.split(markdown)  # prose and fences in turn
+    parts[::2] = [NAME.sub(_to_the_reference, LINK.sub(on_the_site, prose)) for prose in parts[::2]]
+    return "".join(parts)
+
+
+def _to_the_reference(name: re.Match[str]) -> str:
+    return f"[{name[0]}][conftr.{name[1]}]" if name[1] in conftr.__all__ else name[0]
