@@ -2,7 +2,8 @@
 
 Inputs stay on the device as they are stored and are normalised inside the step. A step runs the
 model once over the whole batch, so that batch-norm statistics are shared by the examples that
-calibrate and those that predict (sec. 3).
+calibrate and those that predict (sec. 3). On several devices each holds a part of every batch; the
+threshold is still one quantile of the whole batch.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from conftr import optimisers
 from conftr.models import Array, Key, Model, Params, State
@@ -21,6 +24,10 @@ from conftr.optimisers import Optimiser
 
 Objective: TypeAlias = Callable[[Array, Array], Array]
 Trainable: TypeAlias = Callable[[str], bool] | None
+
+Tree = TypeVar("Tree")
+
+_ROWS = "rows"  # the axis of a mesh
 
 
 class TrainingSet(NamedTuple):
@@ -36,12 +43,16 @@ class TrainingSet(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What a compiled epoch depends on besides shapes. Must be hashable."""
+    """What a compiled epoch depends on besides shapes. Must be hashable.
+
+    mesh: the devices that share every batch; None where there is one.
+    """
 
     model: Model
     objective: Objective
     optimiser: Optimiser
     trainable: Trainable = None
+    mesh: Mesh | None = None
 
 
 class Carry(NamedTuple):
@@ -93,9 +104,9 @@ def train(
     """
     step = partial(_step, with_settings(program, settings), data)
     if len(batches.step) == 1:
-        return step(carry, Batch(*(part[0] for part in batches)))
+        return on_all(program.mesh, step(carry, Batch(*(part[0] for part in batches))))
     carry, losses = jax.lax.scan(step, carry, batches)
-    return carry, jnp.nanmean(losses)
+    return on_all(program.mesh, (carry, jnp.nanmean(losses)))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -110,6 +121,31 @@ def train_together(
     stacked = (stack(trees) for trees in (settings, carries, batches))
     trained, losses = jax.vmap(partial(train, program, data))(*stacked)
     return [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(len(carries))], losses
+
+
+def mesh_of(devices: Sequence[Any]) -> Mesh:
+    """Devices in a row, along which batches are divided."""
+    return Mesh(np.array(devices), (_ROWS,))
+
+
+def on_all(mesh: Mesh | None, tree: Tree) -> Tree:
+    """Arrays that every device of a mesh holds whole; as they are where there is no mesh."""
+    return _placed(mesh, tree)
+
+
+def _divided(mesh: Mesh | None, tree: Tree) -> Tree:
+    """Arrays of which each device of a mesh holds a part of the rows."""
+    return _placed(mesh, tree, _ROWS)
+
+
+def _placed(mesh: Mesh | None, tree: Tree, *axes: str) -> Tree:
+    if mesh is None:
+        return tree
+    spec = PartitionSpec(*axes)  # type: ignore[no-untyped-call]
+    placed = jax.lax.with_sharding_constraint(  # type: ignore[no-untyped-call]
+        tree, NamedSharding(mesh, spec)
+    )
+    return cast(Tree, placed)
 
 
 def pieces(batches: Batch, size: int) -> list[Batch]:
@@ -142,16 +178,18 @@ def fields(value: Any) -> list[str]:
 
 def _step(program: Program, data: TrainingSet, carry: Carry, batch: Batch) -> tuple[Carry, Array]:
     """One step on one batch, and its loss."""
-    model, objective, optimiser, trainable = program
+    model, objective, optimiser, trainable, mesh = program
     x, y = (part.at[batch.rows].get(mode="promise_in_bounds") for part in data[:2])
-    x = normalised(x, data.shift, data.scale)
+    x = normalised(_divided(mesh, x), data.shift, data.scale)
     trained, whole = _split(trainable, carry.params)
 
     def loss(trained: Params) -> tuple[Array, State]:
         # Made anew in here: Flax refuses to update variables from outside a gradient.
         state = jax.tree.map(lambda leaf: leaf, carry.state)
         logits, state = model.apply(whole(trained), state, x, True)
-        value = objective(logits, y)
+        # On several devices each computes the loss of the whole batch: a sort that is spread over
+        # them would cost more than the logits do to send.
+        value = objective(*on_all(mesh, (logits, y)))
         if jnp.shape(value):
             raise ValueError(f"objective must give a scalar; got shape {jnp.shape(value)}.")
         return value, state

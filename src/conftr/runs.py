@@ -6,7 +6,7 @@ the epoch alone, so a run can be taken up at any epoch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
+from jax.sharding import Mesh
 
 from conftr import checks, optimisers
 from conftr.checkpoints import Arrays, Description, describe
@@ -26,7 +27,9 @@ from conftr.epochs import (
     Trainable,
     TrainingSet,
     fields,
+    mesh_of,
     named_leaves,
+    on_all,
     stack,
     start,
 )
@@ -82,6 +85,7 @@ class Run:
     plan: Plan
     data: TrainingSet
     trials: list[Trial]
+    mesh: Mesh | None = None
 
     @property
     def program(self) -> Program:
@@ -89,7 +93,7 @@ class Run:
         optimiser = self.plan.optimiser
         if isinstance(optimiser, SGD):
             optimiser = SGD(nesterov=optimiser.nesterov)
-        return Program(self.model, self.objective, optimiser, self.plan.trainable)
+        return Program(self.model, self.objective, optimiser, self.plan.trainable, self.mesh)
 
     @property
     def steps(self) -> int:
@@ -110,7 +114,8 @@ class Run:
         """The data where programs find them."""
         x, y, shift, scale = self.data
         numbers = jnp.asarray(shift, jnp.float32), jnp.asarray(scale, jnp.float32)
-        return TrainingSet(jnp.asarray(x), jnp.asarray(y, jnp.int32), *numbers)
+        data = TrainingSet(jnp.asarray(x), jnp.asarray(y, jnp.int32), *numbers)
+        return on_all(self.mesh, data)
 
 
 class Reached(NamedTuple):
@@ -156,6 +161,7 @@ def prepare(
     key: Key,
     rows: Any,
     vary: Mapping[str, Any],
+    devices: Sequence[Any] | None = None,
 ) -> Run:
     """A run of one trial for each key, refused in words where it cannot be trained."""
     keys = typed(key).reshape(-1)
@@ -164,9 +170,10 @@ def prepare(
     chosen = np.arange(len(data.y)) if rows is None else np.asarray(rows)
     _check_rows(chosen, len(keys), len(data.y), plan.batch_size)
     chosen = np.broadcast_to(chosen.astype(np.int32), (len(keys), chosen.shape[-1]))
-    settings = _settings(objective, plan.optimiser, vary, len(keys))
+    mesh = _mesh(devices, plan.batch_size)
+    settings = on_all(mesh, _settings(objective, plan.optimiser, vary, len(keys)))
     trials = [Trial(k, _words(k), r, s) for k, r, s in zip(keys, chosen, settings, strict=True)]
-    run = Run(model, objective, plan, data, trials)
+    run = Run(model, objective, plan, data, trials, mesh)
     _check_hashable(run.program)
     return run
 
@@ -250,6 +257,17 @@ def _settings(
     shared = {name: jnp.float32(value) for name, value in optimisers.numbers(optimiser).items()}
     own = [{name: jnp.asarray(value[i]) for name, value in values.items()} for i in range(trials)]
     return [shared | settings for settings in own]
+
+
+def _mesh(devices: Sequence[Any] | None, batch_size: int) -> Mesh | None:
+    if devices is None:
+        return None
+    if not len(devices) or batch_size % len(devices):
+        raise ValueError(
+            f"devices must be as many as divide the batch_size of {batch_size}, so that each has "
+            f"as many rows of a batch; got {len(devices)}."
+        )
+    return mesh_of(devices)
 
 
 def _check_hashable(program: Program) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -26,6 +26,7 @@ from conftr.epochs import (
     Objective,
     TrainingSet,
     normalised,
+    on_all,
     pieces,
     stack,
     train,
@@ -121,6 +122,7 @@ def fit(
     progress: Callable[[Progress], None] | None = None,
     checkpoints: Checkpoints | None = None,
     batched: bool | None = None,
+    devices: Sequence[Any] | None = None,
 ) -> Fitted:
     """Train a model, or one for each of several keys.
 
@@ -132,12 +134,18 @@ def fit(
     checkpoints: where to keep the run. A killed run goes on where it was and ends in the same
         bits; a finished one is not trained again; one of another specification is refused.
     batched: one program for all trials (True, and the default on accelerators) or one for each.
+    devices: JAX devices that share every batch, for a model that keeps one of them busy too long;
+        as many as divide the batch size. Each works on its rows, the threshold is one quantile of
+        the whole batch, and the losses are those of one device but for rounding. Trials then
+        train one after the other, unless batched.
 
     Equal calls on one machine give equal bits. A trial whose loss or gradient is not finite stops
     there with a `TrainingWarning`; the others go on.
     """
     started = time.monotonic()
-    run = prepare(model, objective, plan, data, key=key, rows=rows, vary=vary or {})
+    run = prepare(
+        model, objective, plan, data, key=key, rows=rows, vary=vary or {}, devices=devices
+    )
     keeper = _Keeper(checkpoints, run) if checkpoints else None
     reached = (keeper and keeper.load()) or begin(run)
     for now in _epochs(run, reached, batched):
@@ -148,7 +156,7 @@ def fit(
             progress(Progress(len(reached.losses), plan.epochs, reached.losses[-1], elapsed))
         if keeper:
             keeper.save(reached)
-    return _fitted(reached, alone=typed(key).ndim == 0)
+    return _fitted(run, reached, alone=typed(key).ndim == 0)
 
 
 def predict_logits(
@@ -171,6 +179,7 @@ def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reache
     """Train on from where the run stands; where it stands after each epoch."""
     if reached.finished(run.plan):
         return
+    reached = reached._replace(carries=on_all(run.mesh, reached.carries))
     if batched is None:
         batched = jax.default_backend() != "cpu"
     for trained in (_as_one if batched else _side_by_side)(run, reached):
@@ -199,7 +208,8 @@ def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
     """
     advance = _compiled(run, reached.carries[0])
     first, end = len(reached.losses), run.plan.epochs
-    pool = ThreadPoolExecutor(min(len(run.trials), cores()))
+    # Devices that share a batch wait for each other: two such programs at once could do so forever.
+    pool = ThreadPoolExecutor(1 if run.mesh else min(len(run.trials), cores()))
 
     def queue(epoch: int, before: list[Future[_Trained]]) -> list[Future[_Trained]]:
         pairs = zip(run.trials, before, strict=True)
@@ -245,8 +255,10 @@ def _known(carry: Carry) -> Future[_Trained]:
     return pending
 
 
-def _fitted(reached: Reached, alone: bool) -> Fitted:
+def _fitted(run: Run, reached: Reached, alone: bool) -> Fitted:
     carry = stack(reached.carries)
+    if run.mesh is not None:
+        carry = jax.device_put(carry, run.mesh.devices[0])
     fitted = Fitted(carry.params, carry.state, np.stack(reached.losses), reached.failed)
     return fitted.trial(0) if alone else fitted
 
