@@ -113,8 +113,8 @@ def calibration() -> Any:
     )
     cut = alt.Chart(rows_of(p=[np.exp(tau)])).mark_rule(strokeWidth=2).encode(x="p:Q")
     note = (
-        alt.Chart(rows_of(p=[np.exp(tau)], note=[f" threshold {np.exp(tau):.3f}"]))
-        .mark_text(align="left", baseline="top")
+        alt.Chart(rows_of(p=[np.exp(tau)], note=[f"threshold {np.exp(tau):.3f}"]))
+        .mark_text(align="left", baseline="top", dx=6)
         .encode(x="p:Q", y=alt.value(4), text="note:N")
     )
     return (bars + cut + note).properties(width=520, height=200)

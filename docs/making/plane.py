@@ -110,7 +110,7 @@ def _ground(sets: Any) -> Any:
         starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
         ends = np.append(starts[1:], len(row)) - 1
         strips += [
-            (SIDE[a] - half, SIDE[b] + half, y - half, y + 1.2 * half, row[a])
+            (SIDE[a] - half, SIDE[b] + half, y - half, y + 1.5 * half, row[a])
             for a, b in zip(starts, ends, strict=True)
         ]
     x, x2, y, y2, held = zip(*strips, strict=True)
