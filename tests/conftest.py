@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import array_api_strict
@@ -12,6 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+
+# Compiling is half of what the tests do: programs are kept, for later runs, the other worker and
+# the processes that tests start.
+for name, value in {
+    "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".pytest_cache" / "programs"),
+    "jax_persistent_cache_min_compile_time_secs": 0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}.items():
+    jax.config.update(name, value)
+    os.environ.setdefault(name.upper(), str(value))
 
 
 @dataclass(frozen=True)

@@ -621,7 +621,10 @@ def test_checkpoints_are_written_at_the_pace_asked_for(tmp_path: Path) -> None:
 def test_the_cache_of_programs_is_set_only_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert jax.config.jax_compilation_cache_dir is None
+    asked = "import jax, conftr.training; print(jax.config.jax_compilation_cache_dir)"
+    untold = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    child = [sys.executable, "-c", asked]
+    assert subprocess.check_output(child, env=untold, text=True, timeout=120) == "None\n"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     names = [
         "jax_compilation_cache_dir",
