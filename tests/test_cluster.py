@@ -44,7 +44,15 @@ ASKED = Sweep(
 
 
 @pytest.fixture(scope="module")
-def nodes():
+def no_kept_programs():
+    """A worker that is killed while it writes a compiled program leaves half of it behind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def nodes(no_kept_programs):
     """A cluster of two nodes, on which this process is connected."""
     import ray
     from ray.cluster_utils import Cluster as Nodes

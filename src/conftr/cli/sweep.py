@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conftr.cli import options as opt
 from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
 
 if TYPE_CHECKING:
     from conftr.cluster import Executor
+    from conftr.data.own import Wanted
     from conftr.experiments.cost import Cost
+    from conftr.experiments.runner import Workshop
+    from conftr.experiments.settings import Setup
 
 _LONG = 600  # seconds beyond which a person at a terminal is asked first
+_ALPHA = 0.1  # of a file, as in `conftr fit`
 
 Ray = Annotated[
     str | None,
@@ -44,8 +49,15 @@ def connected(address: str | None) -> Iterator[Executor]:
 
 def sweep(
     data: Annotated[
-        str, typer.Argument(help="A name from `conftr data list`, or a file of your own.")
+        str,
+        typer.Argument(
+            help="A name from `conftr data list`, or a .csv, .tsv, .parquet, .npz or .npy file."
+        ),
     ],
+    target: opt.Target = None,
+    labels: opt.Labels = None,
+    drop: opt.Drop = None,
+    category: opt.Category = None,
     grid: Annotated[
         str,
         typer.Option(
@@ -62,7 +74,7 @@ def sweep(
         int | None, typer.Option(min=1, help="Passes over the training data.")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Share of sets that may miss the truth.")
+        float | None, typer.Option(help=f"{opt.ALPHA} [default: the dataset's; of a file 0.1]")
     ] = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     halving: Annotated[
@@ -73,7 +85,7 @@ def sweep(
             "third of the next one's epochs, keep a third of the configurations.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    seed: opt.Seed = 0,
     ray: Ray = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")
@@ -96,27 +108,30 @@ def sweep(
     with in_words():
         from dataclasses import replace
 
-        from conftr.experiments import cost, gridfile, grids, race, reading, settings
+        from conftr.data.own import Wanted
+        from conftr.experiments import cost, gridfile, grids, race, reading
         from conftr.experiments.pools import held_out_size
+        from conftr.experiments.settings import Wish
         from conftr.experiments.sweep import asked
 
-        out = sys.stdout
+        out, alpha = sys.stdout, alpha or gridfile.alpha_of(grid)
         with connected(ray) as executor:
             with watched(quiet) as watch:
+                parts = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
                 shop = workshop(results, runs, data_dir, watch)
-                setup = settings.setup(data)
-                n = len(shop.load(data).y_train)
+                name, setup, shop = _subject(data, parts, shop, alpha, seed)
+                n = len(shop.load(name).y_train)
                 wanted = gridfile.wanted(
                     grid,
-                    data,
+                    name,
                     reading.names(methods) if methods else None,
                     rows=n - held_out_size(n),
                     epochs=epochs or setup.epochs,
                 )
                 if halving is not None:
                     wanted = grids.halved(wanted, halving)
-                wish = settings.Wish(reading.model(model), epochs, alpha, seed=seed)
-                sweeps = asked(wanted, data, setup, wish)
+                wish = Wish(reading.model(model), epochs, alpha, seed=seed)
+                sweeps = asked(wanted, name, setup, wish)
                 price = cost.cost(sweeps, shop, executor)
             if dry_run:
                 typer.echo(price.words(), file=out)
@@ -125,11 +140,37 @@ def sweep(
                 return
             with watched(quiet) as watch:
                 records = race.sweep(sweeps, replace(shop, watch=watch), executor)
-        for one in records:
-            if adopt:
-                settings.adopt(data, one["sweep"]["method"], one["chosen"])
+        if adopt:
+            _adopt(records)
     files = [one.path(shop.store) for one in sweeps]
     _print(records, files, as_json=as_json, quiet=quiet)
+
+
+def _subject(
+    data: str, parts: Wanted, shop: Workshop, alpha: float | None, seed: int
+) -> tuple[str, Setup, Workshop]:
+    """The name of the data, their setup, and the workshop that has them."""
+    from dataclasses import replace
+
+    from conftr.data.own import read
+    from conftr.experiments import settings
+    from conftr.experiments.own import subject
+
+    if not Path(data).suffix:
+        return data, settings.setup(data), shop
+    own = read(data, parts)
+    for note in own.notes:
+        shop.watch.note(note)
+    dataset, setup = subject(own, data, alpha=alpha or _ALPHA, seed=seed)
+    return dataset.name, setup, replace(shop, load={dataset.name: dataset}.__getitem__)
+
+
+def _adopt(records: list[Any]) -> None:
+    from conftr.experiments import settings
+
+    for one in records:
+        settings.setup(one["sweep"]["dataset"])
+        settings.adopt(one["sweep"]["dataset"], one["sweep"]["method"], one["chosen"])
 
 
 def _agreed(price: Cost, yes: bool) -> bool:

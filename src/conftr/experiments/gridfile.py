@@ -42,6 +42,8 @@ from conftr.experiments.grids import (
 )
 from conftr.experiments.settings import METHODS
 
+PAPER, COARSE = "paper", "coarse"
+
 _AS_TEXT = ("model", "quantile")
 
 
@@ -54,15 +56,20 @@ def wanted(
     rows: how many examples train. epochs: of the dataset, where nothing else is said.
     """
     names = methods or comparison.METHODS
-    if spec == "paper":
+    if spec == PAPER:
         return paper(dataset, names, rows)
-    if spec == "coarse":
+    if spec == COARSE:
         return coarse(dataset, names, rows, epochs)
     found = read(Path(spec))
     lacking = [name for name in methods or () if known(name) not in found.grids]
     if lacking:
         raise GridError(f"{spec} has values for {', '.join(found.grids)}; got {lacking[0]!r}.")
     return found._replace(grids={name: found.grids[name] for name in methods or found.grids})
+
+
+def alpha_of(spec: str) -> float | None:
+    """The alpha that a grid asks for; None where it leaves that open."""
+    return None if spec in (PAPER, COARSE) else read(Path(spec)).alpha
 
 
 def read(path: Path) -> Wanted:
