@@ -211,8 +211,3 @@ def test_what_cannot_be_learned_from(x, message):
 def test_what_cannot_be_encoded(learned, x, message):
     with pytest.raises(ValueError, match=message):
         features.learn(learned).encode(x)
-
-
-@FRAMES
-def test_rows_of_a_frame(library):
-    assert features.take(library(TABLE), np.array([3, 1]))["age"].to_list() == [50.0, 30.0]

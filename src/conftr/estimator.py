@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # type: ignore[import-untyped]
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
-from sklearn.utils import check_random_state  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_consistent_length,
@@ -118,12 +118,16 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: "class" for a threshold per class, or the group of each row, (n,), for one per
             group: the guarantee then holds within each.
         """
+        return self._fit(X, y, groups, self.alpha)
+
+    def _fit(self, X: Any, y: Any, groups: Any, alpha: float) -> Self:
         begun = time.monotonic()
-        checks.one_probability(self.alpha, "alpha")
-        self.score_ = _score(self.conformity)
+        checks.one_probability(alpha, "alpha")
+        if self.time_limit is not None:
+            checks.number(self.time_limit, "time_limit", at_least=0)
+        self.alpha_, self.score_ = alpha, _score(self.conformity)
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
-        self.alpha_ = self.alpha
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         if _is_fitted(self.classifier):
             rows = np.arange(len(y))
@@ -138,9 +142,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._fit_classifier(X, y, division)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
-        self._calibrate(
-            features.take(X, held), y[held], by, None if groups is None else groups[held]
-        )
+        groups = None if groups is None else groups[held]
+        self._calibrate(_safe_indexing(X, held), y[held], by, groups)
         return self
 
     def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
@@ -149,8 +152,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: as in `fit`; None is as before, "all" one threshold for all.
         """
         if _is_fitted(self.classifier) and not hasattr(self, "candidates_"):
-            self.fit(X, y, groups)
-            return self if alpha is None else self.calibrate(X, y, alpha)
+            return self._fit(X, y, groups, self.alpha if alpha is None else alpha)
         check_is_fitted(self)
         if alpha is not None:
             checks.one_probability(alpha, "alpha")
@@ -205,10 +207,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def __sklearn_tags__(self) -> Any:
-        """Missing values and images are welcome."""
+        """What a classifier of the user's takes; else missing values and images are welcome."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.three_d_array = True
+        if hasattr(self.classifier, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.classifier).input_tags
+        else:
+            tags.input_tags.allow_nan = True
+            tags.input_tags.three_d_array = True
         return tags
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, npt.NDArray[Any]]:
@@ -220,13 +225,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        labels.refuse_missing(y)
+        labels.check(y)
         check_classification_targets(y)
         return X, y
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         if isinstance(self.classifier, Probabilities | Logits):
             return np.asarray(X)
+        if self.classifier is not None:  # which knows best what it takes
+            return indexable(X)[0]
         if features.is_frame(X):
             if reset:
                 self.feature_names_in_ = np.array(frames.names(X), dtype=object)
@@ -270,17 +277,18 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_classifier(self, X: Any, y: Any, division: Division) -> None:
         rows = division.train
-        fitted = clone(self.classifier).fit(features.take(X, rows), y[rows])
+        fitted = clone(self.classifier).fit(_safe_indexing(X, rows), y[rows])
         self._keep(Wrapped(fitted, self.classes_), f"Fitted on {len(rows)} examples.")
 
     def _take_over(self) -> None:
         """Use what needs no training."""
         given = self.classifier
-        self.classes_ = np.asarray(
-            given.classes_ if isinstance(given, FrozenEstimator) else given.classes
-        )
-        source = Wrapped(given, self.classes_) if isinstance(given, FrozenEstimator) else given
-        self._keep(source, "Fitted elsewhere.")
+        if isinstance(given, FrozenEstimator):
+            self.classes_ = given.classes_
+            self._keep(Wrapped(given, self.classes_), "Fitted elsewhere.")
+        else:
+            self.classes_ = labels.named(given.classes)
+            self._keep(given, "Computed elsewhere.")
 
     def _keep(self, source: Any, words: str) -> None:
         given = self.classifier
@@ -289,6 +297,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.why_ = f"{self.method_}: it was given."
         self.candidates_ = (choosing.Candidate(self.method_, words, None, source),)
         self.tried_ = ()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(getattr(source, "classifier", None), name):
+                setattr(self, name, getattr(source.classifier, name))
 
     def _calibrate(self, X: Any, y: npt.NDArray[Any], by: str, groups: Any) -> None:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()

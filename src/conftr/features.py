@@ -17,7 +17,7 @@ from conftr.columns import Encoded, Json, Numbers
 from conftr.data.dataset import Normalisation, whiten
 from conftr.frames import Frame, is_frame
 
-__all__ = ["Array", "Encoding", "Frame", "Images", "from_json", "is_frame", "learn", "take"]
+__all__ = ["Array", "Encoding", "Frame", "Images", "from_json", "is_frame", "learn"]
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -112,13 +112,6 @@ def from_json(data: Json) -> Encoding:
     if data["kind"] == "frame":
         return Frame.from_json(data)
     return Array(Numbers.from_json(data["numbers"]))
-
-
-def take(x: Any, rows: Any) -> Any:
-    """These rows of a data frame or an array."""
-    if is_frame(x):
-        return frames.take(x, rows)
-    return np.asarray(x)[rows]
 
 
 def _numeric(x: Any) -> Any:

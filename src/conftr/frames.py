@@ -91,11 +91,6 @@ def learn(x: Any) -> Frame:
     return found
 
 
-def take(x: Any, rows: Any) -> Any:
-    """These rows, as a frame of the same library."""
-    return _open(x)[np.asarray(rows)].to_native()
-
-
 def names(x: Any) -> list[str]:
     """The names of the columns."""
     return list(_open(x).columns)

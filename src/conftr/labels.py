@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,11 +14,11 @@ Labels: TypeAlias = npt.NDArray[np.int32]
 _SHOWN = 10  # classes in a message
 
 
-def refuse_missing(y: npt.NDArray[Any]) -> None:
-    """Raise where a row has no class."""
+def check(y: npt.NDArray[Any]) -> None:
+    """Raise where a row has no class, or classes are of several types."""
     missing = np.zeros(len(y), bool)
     if y.dtype.kind == "f":
-        missing = np.isnan(y)
+        missing = ~np.isfinite(y)
     elif y.dtype.kind == "O":
         missing = np.array([value is None or value != value for value in y], bool)
     if missing.any():
@@ -25,22 +26,29 @@ def refuse_missing(y: npt.NDArray[Any]) -> None:
             f"y must hold a class for every row: {missing.sum()} are missing, the first in row "
             f"{np.flatnonzero(missing)[0]}. Leave those rows out."
         )
+    if y.dtype.kind == "O" and len({isinstance(value, str) for value in y}) > 1:
+        raise ValueError("y must hold classes of one type, all text or all numbers.")
 
 
 def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
     """The classes (K,) in order, and the place of each label among them, (n,)."""
-    try:
-        classes, labels = np.unique(y, return_inverse=True)
-    except TypeError:
-        raise ValueError(
-            "y must hold classes of one type, all text or all numbers; got a mixture."
-        ) from None
+    classes, labels = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
             f"y holds one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
             f"apart."
         )
     return classes, labels.astype(np.int32)
+
+
+def named(classes: Sequence[Any]) -> Classes:
+    """Classes that someone else put in order, (K,): distinct, at least two, of one type."""
+    found = np.asarray(classes)
+    if found.ndim != 1 or len(found) < 2 or len(set(found.tolist())) < len(found):
+        raise ValueError(f"classes must be two or more, all different; got {classes!r}.")
+    if found.dtype.kind in "US" and not all(isinstance(name, str | bytes) for name in classes):
+        raise ValueError(f"classes must be of one type, all text or all numbers; got {classes!r}.")
+    return found
 
 
 def places(y: npt.NDArray[Any], classes: Classes) -> Labels:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 
 from conftr import candidates, checks, choosing, features, recipes
 from conftr.candidates import Materials, Report, Trained
@@ -122,10 +123,10 @@ def _chosen(
 def _materials(task: Task, X: Any, labels: Labels, division: Division) -> Materials:
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
-    train = features.take(X, division.train)
+    train = _safe_indexing(X, division.train)
     encoding = features.learn(train)
     inputs = encoding.encode(train)
-    held = features.take(X, division.validation)
+    held = _safe_indexing(X, division.validation)
     return Materials(
         encoding,
         recipes.model_for(task.model, encoding.inputs, len(task.classes), n),
