@@ -9,11 +9,12 @@
         evidence.json, .safetensors what it showed on test examples, if given
 
 Nothing in it is executed. The manifest is written last and at once: a save that is killed leaves
-what was there before. Other files in DIR are left alone.
+what was there before. Other files in DIR are left alone. One process may write at a time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,17 +56,14 @@ def save(clf: ConformalClassifier, path: Path | str, *, evidence: Evidence | Non
         "identity": _identity(hashes),
         "made": {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": {name: version(name) for name in ("conftr", "jax", "numpy", "scikit-learn")}
-            | {"python": platform.python_version()},
+            "versions": _versions(),
         },
         "files": hashes,
     }
     beside = path / f".manifest-{uuid.uuid4().hex}"
     _write(beside, packing.json_bytes(manifest))
     beside.replace(path / "manifest.json")
-    for old in path.glob("model-*"):
-        if old != place:
-            shutil.rmtree(old)
+    _tidy(path, place)
     return path
 
 
@@ -91,20 +89,40 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
         ) from fault
 
 
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("conftr", "jax", "numpy", "scikit-learn"):
+        with contextlib.suppress(PackageNotFoundError):  # calibrating takes no JAX
+            found[name] = version(name)
+    return found
+
+
 def _identity(hashes: Mapping[str, str]) -> str:
     """16 hexadecimal digits that stand for the contents of all files."""
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _write_folder(place: Path, files: Files) -> None:
-    """All files in a folder, or no such folder."""
+    """All files in a folder, or no such folder; one that has them is left as it is."""
+    paths = {place / name: content for name, content in files.items()}
+    if all(path.exists() and path.read_bytes() == content for path, content in paths.items()):
+        return
     beside = place.with_name(f".{place.name}-{uuid.uuid4().hex}")
     beside.mkdir(parents=True)
     for name, content in files.items():
         _write(beside / name, content)
-    if place.exists():  # from a save that was killed, or the very same classifier
+    if place.exists():  # but not whole
         shutil.rmtree(place)
     beside.rename(place)
+
+
+def _tidy(path: Path, place: Path) -> None:
+    """Remove what the manifest no longer names, and what a save that was killed left."""
+    for old in (*path.glob("model-*"), *path.glob(".model-*")):
+        if old != place:
+            shutil.rmtree(old)
+    for old in path.glob(".manifest-*"):
+        old.unlink()
 
 
 def _write(path: Path, content: bytes) -> None:
