@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test setup lint bench docs clean
 
 demo: setup
-	$(BIN)/python examples/digits.py
+	$(BIN)/conftr demo
 
 test: setup lint
 	$(BIN)/python -m pytest -n auto
@@ -27,6 +27,7 @@ bench: setup
 	$(BIN)/python benchmarks/posthoc.py
 	$(BIN)/python benchmarks/objectives.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/prediction.py
 
 # The site, into site/; anything that is not as it should be ends it.
 docs: setup

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from conftr.jobs.fitting import Result
 
 _NOTHING = "Nothing was written."
+_ALIKE = "3,5,8,9=10"
 
 
 def fit(
@@ -211,13 +212,21 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
+    command = f"conftr fit digits --alpha 0.02 --method conformal --avoid '{_ALIKE}' --out {out}"
+    typer.echo(command, err=True)
     fit(
         "digits",
         alpha=0.02,
-        avoid=["4,9"],
+        method=opt.Method.CONFORMAL,
+        avoid=[_ALIKE],
         out=out,
-        overwrite=True,
+        overwrite=(out / "manifest.json").exists(),
         quiet=quiet,
+    )
+    typer.echo(
+        f"\nOpen {out / 'report.html'} in a browser: move the slider, look at the pictures whose\n"
+        f"sets are large or wrong, and see what the wish changed and cost (3, 5, 8 and 9 look\n"
+        f"alike and should not share a set). Then: conftr fit YOUR.csv --target COLUMN"
     )
 
 
