@@ -292,6 +292,7 @@ def test_networks_grow_with_the_data():
     assert convolutional == conftr.models.ConvNet((8, 8), 3)
     assert [batch_size_for(10_000, alpha) for alpha in (0.2, 0.1, 0.01)] == [64, 64, 512]
     assert [batch_size_for(n, 0.01) for n in (1, 3, 100, 1000)] == [1, 2, 64, 128]
+    assert [batch_size_for(n, 0.1) for n in (60_000, 10**6)] == [128, 1024]
     mlp = model_for(None, (4,), 3, 5000)
     assert [epochs_for(n, 64, mlp, (4,)) for n in (500, 50_000, 10**7)] == [50, 12, 5]
 

@@ -95,4 +95,10 @@ _HEAVY = {
 def __getattr__(name: str) -> Any:
     if name not in _HEAVY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HEAVY[name]), name)
+    try:
+        return getattr(import_module(_HEAVY[name]), name)
+    except ImportError as missing:
+        raise ImportError(
+            f"conftr.{name} needs packages that are not here ({missing}): "
+            f"pip install 'conftr[train,data,tables]'."
+        ) from missing

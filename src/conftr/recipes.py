@@ -51,8 +51,8 @@ class Recipe:
     def words(self) -> str:
         """What sets it apart."""
         return (
-            f"{self.details}{self.epochs} epochs, learning rate {self.learning_rate:g}, weight "
-            f"decay {self.weight_decay:g}"
+            f"{self.details}{self.epochs} epoch{'s' * (self.epochs > 1)}, learning rate "
+            f"{self.learning_rate:g}, weight decay {self.weight_decay:g}"
         )
 
 
@@ -76,8 +76,11 @@ def model_for(asked: Any, inputs: tuple[int, ...], classes: int, n: int) -> Mode
 
 
 def batch_size_for(n: int, alpha: float) -> int:
-    """A power of two: 64, or so many that half of them calibrate at alpha twice over."""
-    wanted = max(64, 4 * examples_needed(alpha))
+    """A power of two: 64, or so many that half of them calibrate at alpha twice over, or n / 500.
+
+    At most 1,024 unless alpha asks for more, and at most a quarter of the examples.
+    """
+    wanted = max(64, 4 * examples_needed(alpha), min(n // 500, 1024))
     most = min(n, max(64, n // 4))
     return min(_power_of_two(wanted, math.ceil), _power_of_two(most, math.floor))
 
