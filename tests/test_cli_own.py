@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from conftr import Avoid, Separate, Shape, artefact, training
+from conftr import Avoid, ConformalClassifier, Separate, Shape, artefact, training
 from conftr.cli import app, wishes
 from conftr.metrics import coverage_law
 
@@ -318,6 +318,22 @@ def test_images_with_a_wish(tmp_path):
     np.save(tmp_path / "x.npy", X.astype(np.uint8))
     done = ran("predict", tmp_path / "model", tmp_path / "x.npy", "--quiet")
     assert len(pl.read_csv(done.stdout.encode())) == 240
+
+
+def test_a_model_of_an_array_takes_the_columns_of_a_table_in_order(tmp_path):
+    p, y = outputs(240, 5)
+    clf = ConformalClassifier(alpha=0.2, method="cross-entropy", epochs=1, random_state=0)
+    artefact.save(clf.fit(p, y), tmp_path / "model")
+    frame = pl.DataFrame(p, schema=["x", "y", "z"]).with_columns(id=pl.Series(range(240)), t=y)
+    frame.write_csv(tmp_path / "rows.csv")
+    arguments = ["--keep", "id", "--target", "t", "--out", tmp_path / "sets.jsonl"]
+    ran("predict", tmp_path / "model", tmp_path / "rows.csv", *arguments)
+    found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
+    assert found == [[str(k) for k in one] for one in clf.predict_labels(p)]
+    done = run("predict", tmp_path / "model", tmp_path / "rows.csv", "--target", "t")
+    assert "must have 3 columns of numbers" in done.stderr
+    arguments = ["--target", "t", "--drop", "id", "--out", tmp_path / "anew"]
+    ran("calibrate", tmp_path / "model", tmp_path / "rows.csv", *arguments)
 
 
 WISHES = [

@@ -19,7 +19,7 @@ from conftr.data.own.labels import Labels
 from conftr.estimator import ConformalClassifier, evidence_of
 from conftr.evidence import Evidence
 from conftr.jobs.fitting import Result, Task, divided, show
-from conftr.jobs.predicting import group_by, inputs_of, target_of
+from conftr.jobs.predicting import as_taken, group_by, inputs_of, target_of
 from conftr.outside import Logits, Probabilities
 
 OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
@@ -31,7 +31,8 @@ _SHOWN = 10  # labels in a message
 
 def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
     """The rows of a file that have a label, read as the classifier learned to read its own."""
-    parts = list(blocks(path, inputs_of(clf, path), wanted))
+    inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *wanted.drop])
+    parts = list(blocks(path, inputs, wanted))
     if parts[0].labels is None:
         raise DataError(f"say with --target or --labels where the true classes of {path} are.")
     labels = pl.concat([part.labels for part in parts if part.labels is not None])
@@ -40,7 +41,7 @@ def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
     named = [part.groups for part in parts if part.groups is not None]
     rows = labels.is_not_null().arg_true().to_numpy()
     return Own(
-        X[rows],
+        as_taken(clf, X[rows]),
         as_classes(labels[rows], clf.classes_.tolist()),
         pl.concat(named)[rows] if named else None,
         origin(path, wanted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from conftr import artefact
 from conftr.arrays import log_softmax
 from conftr.calibration import ALL, CLASS
 from conftr.data import DataError
-from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, is_table, places
+from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
 from conftr.estimator import ConformalClassifier
-from conftr.features import Frame
+from conftr.features import Array, Frame
 from conftr.jobs import answers
 from conftr.outside import Logits, Probabilities
 
@@ -70,15 +70,33 @@ def predict(
     return tally
 
 
-def inputs_of(clf: ConformalClassifier, path: Path) -> Inputs:
-    """What a classifier takes from a file; of outputs of other systems a column for each class."""
+def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]) -> Inputs:
+    """What a classifier takes from a file.
+
+    Of a table, outputs of another system are the columns with the names of the classes. Where the
+    classifier learned from an array (n, d), all columns but `others` are taken, in their order.
+    """
     source = clf.candidates_[0].source
     if isinstance(source, Probabilities | Logits):
         names = tuple(by_text(clf.classes_.tolist()))
-        return Inputs(names, names) if is_table(path) else Inputs()
+        return Inputs(names, names) if tables.is_table(path) else Inputs()
     if isinstance(source.encoding, Frame):
         return Inputs(source.encoding.names, source.encoding.numeric)
-    return Inputs()
+    if not isinstance(source.encoding, Array) or not tables.is_table(path):
+        return Inputs()
+    names = tuple(name for name in tables.columns(path) if name not in set(others))
+    if len(names) != clf.n_features_in_:
+        raise DataError(
+            f"{path} must have {clf.n_features_in_} columns of numbers, as the array that the "
+            f"model learned from; it has {len(names)}, without the target and those to be kept."
+        )
+    return Inputs(names, names)
+
+
+def as_taken(clf: ConformalClassifier, X: Any) -> Any:
+    """Rows as the classifier takes them: a frame if it learned from one, else an array."""
+    encoding = getattr(clf.candidates_[0].source, "encoding", None)
+    return X if isinstance(encoding, Frame) else np.asarray(X)
 
 
 def group_by(clf: ConformalClassifier) -> str | None:
@@ -124,8 +142,9 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     classes = clf.classes_.tolist()
     wanted = Wanted(target=request.target, group_by=group_by(clf))
+    inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *request.keep])
     rows = CELLS // len(classes) + 1
-    for block in blocks(path, inputs_of(clf, path), wanted, keep=request.keep, rows=rows):
+    for block in blocks(path, inputs, wanted, keep=request.keep, rows=rows):
         logits = _logits(clf, block, path)
         sets = _sets(clf, logits, block, request.alpha, tally)
         _count(tally, sets, block, classes)
@@ -142,9 +161,8 @@ def _frames(
 
 def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[Any]:
     source = clf.candidates_[0].source
-    X = np.asarray(block.X) if isinstance(source, Probabilities | Logits) else block.X
     try:
-        found: npt.NDArray[Any] = source.logits(X)
+        found: npt.NDArray[Any] = source.logits(as_taken(clf, block.X))
     except ValueError as fault:
         raise DataError(f"{path}, from row {block.first}: {fault}") from fault
     return found

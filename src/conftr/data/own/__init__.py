@@ -3,7 +3,6 @@
 from conftr.data.own.blocks import CELLS, Block, Inputs, blocks
 from conftr.data.own.examples import Own, Wanted, origin, read
 from conftr.data.own.labels import by_text, places
-from conftr.data.own.tables import is_table
 
 __all__ = [
     "CELLS",
@@ -13,7 +12,6 @@ __all__ = [
     "Wanted",
     "blocks",
     "by_text",
-    "is_table",
     "origin",
     "places",
     "read",
