@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from conftr import cluster, training
 from conftr.cli import app
-from conftr.cluster import HERE, Cluster, ClusterError, connect, in_order
+from conftr.cluster import HERE, Cluster, ClusterError, connect, spread
 from conftr.experiments import Store, settings
 from conftr.experiments.comparison import Comparison, compare
 from conftr.experiments.grids import Stage
@@ -131,9 +131,21 @@ def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_pa
     assert found == {i: i * i for i in range(9)}
 
 
-def test_results_are_put_in_order():
-    assert list(in_order([(2, "c"), (0, "a"), (1, "b")])) == ["a", "b", "c"]
-    assert list(in_order(HERE.run(abs, range(-2, 1)))) == [2, 1, 0]
+def test_blocks_are_spread_and_come_back_in_order(machines):
+    def task(i):
+        time.sleep(0.1 * (i % 3 == 0))
+        return i * i
+
+    expected = [(i, i * i) for i in range(9)]
+    assert list(spread(task, range(9), machines)) == expected
+    assert list(spread(task, range(9))) == expected
+
+
+def test_blocks_are_drawn_as_they_are_needed():
+    drawn = []
+    pairs = spread(abs, (drawn.append(i) or -i for i in range(9)))
+    assert [next(pairs), next(pairs)] == [(0, 0), (-1, 1)]
+    assert drawn == [0, 1]
 
 
 def test_what_a_task_encloses_is_sent_once_and_arrives_whole(machines):

@@ -111,14 +111,26 @@ class Cluster:
                 ray.cancel(one, force=True)
 
 
-def in_order(results: Iterable[tuple[int, R]]) -> Iterator[R]:
-    """Results by the number of their item, each as soon as all before it are there."""
+def spread(
+    task: Callable[[T], R], items: Iterable[T], executor: Executor = HERE
+) -> Iterator[tuple[T, R]]:
+    """Each item with the task's result on it, in order, wherever tasks run.
+
+    Items are drawn as they are needed, so that they may be blocks of a file larger than memory.
+    """
+    drawn: dict[int, T] = {}
+
+    def remembered() -> Iterator[T]:
+        for number, item in enumerate(items):
+            drawn[number] = item
+            yield item
+
     early: dict[int, R] = {}
     following = 0
-    for number, result in results:
+    for number, result in executor.run(task, remembered()):
         early[number] = result
         while following in early:
-            yield early.pop(following)
+            yield drawn.pop(following), early.pop(following)
             following += 1
 
 

@@ -143,9 +143,12 @@ def test_programs_are_compiled_once_for_all_bundles(workshop, monkeypatch):
 def test_the_best_so_far_is_shown(workshop, steps):
     once = replace(ASKED, stages=ASKED.stages[:1])
     sweep([once], workshop, Here(models=2))
-    titles = [table.title for table in steps.tables if table.cells]
-    assert titles == [f"best of {n} of 8 configurations so far" for n in (2, 4, 6, 8)]
-    assert steps.tables[-1].cells[0][0] == "covertr"
+    *shown, last = [table for table in steps.tables if table.cells or not table.title]
+    assert [table.title for table in shown] == [
+        f"best of {n} of 8 configurations so far" for n in (2, 4, 6, 8)
+    ]
+    assert shown[-1].cells[0][0] == "covertr"
+    assert last.cells == []
     assert steps.steps[0] == ("digits stage 1", 0, 16)
     assert steps.steps[-1] == ("digits stage 1", 16, 16)
 

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from conftr.experiments import watch
+from conftr.experiments.tables import Table
 
 
 def test_a_log_has_few_lines_and_the_last_epoch(monkeypatch):
@@ -42,3 +43,33 @@ def test_bars_count_only_the_epochs_of_this_session():
         bars.note("a [note]")
     assert "a [note]" in console.file.getvalue()
     assert "mnist bel" in console.file.getvalue()
+
+
+BEST = Table("best of 2 of 9", ["method", "size", "tau"], [["bel", "1.5", ""]], [])
+
+
+def test_a_log_says_what_is_best_when_that_changes():
+    said = []
+    lines = watch.Lines(said.append)
+    lines.show(BEST._replace(cells=[]))
+    lines.show(BEST)
+    lines.show(BEST._replace(title="best of 3 of 9"))
+    lines.show(BEST._replace(cells=[["covertr", "1.4", "-0.1"], *BEST.cells]))
+    assert said == [
+        "best of 2 of 9: method bel, size 1.5",
+        "best of 2 of 9: method covertr, size 1.4, tau -0.1",
+    ]
+
+
+def test_a_terminal_shows_the_table_below_the_bars():
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with watch.Bars(console) as bars:
+        bars.step("mnist stage 1", 1, 50)
+        bars.show(BEST)
+        bars.bars.refresh()
+        shown = console.file.getvalue()
+        assert shown.index("mnist stage 1") < shown.index("best of 2 of 9")
+        bars.show(BEST._replace(cells=[]))
+        console.file.truncate(0)
+        bars.bars.refresh()
+    assert "best of" not in console.file.getvalue()

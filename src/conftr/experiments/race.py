@@ -64,6 +64,7 @@ def _race(asked: Sequence[Sweep], workshop: Workshop, executor: Executor) -> lis
         for i, own in lanes.items():
             told[i][f"stage_{number + 1}"] = ranked = own.ranked(scores)
             left[i] = [entry["settings"] for entry in ranked[: own.sweep.stages[number].keep]]
+    workshop.watch.show(_table("", []))
     seconds = {"sweep": time.monotonic() - begun}
     return [
         {"sweep": one.question(), "chosen": left[i][0]} | told[i] | {"made": made(seconds)}

@@ -21,7 +21,7 @@ class Watch(Protocol):
         """Something the user should know."""
 
     def show(self, table: Table) -> None:
-        """How things stand, the best first; each table takes the place of the one before."""
+        """How things stand, the best first, in place of the table before; none if it is empty."""
 
 
 @dataclass(frozen=True)
