@@ -63,9 +63,6 @@ def covered(sets, y, classes):
     return sets[np.arange(len(y)), np.searchsorted(classes, y)].mean()
 
 
-# scikit-learn
-
-
 @pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
 @pytest.mark.parametrize("classifier", [None, LogisticRegression()], ids=["network", "wrapped"])
 def test_check_estimator(classifier):
@@ -101,9 +98,6 @@ def test_seeds():
     assert plain(random_state=state).fit(X, Y).seed_ != plain(random_state=state).fit(X, Y).seed_
 
 
-# What it answers
-
-
 def test_sets_cover(clf):
     sets = clf.predict_set(X_TEST)
     assert sets.dtype == bool
@@ -135,9 +129,6 @@ def test_a_row_is_answered_the_same_in_any_company(clf):
 def test_other_scores(conformity):
     clf = plain(conformity=conformity).fit(X, Y)
     assert covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) > 0.85
-
-
-# What it takes
 
 
 def table(x, library):
@@ -193,9 +184,6 @@ def test_labels_of_any_type(values):
     clf = plain().fit(X, y)
     assert clf.predict(X).dtype == y.dtype
     assert set(clf.predict(X)) <= set(y)
-
-
-# What it chooses
 
 
 def test_what_was_chosen_is_told(auto):
@@ -297,9 +285,6 @@ def test_networks_grow_with_the_data():
     assert [epochs_for(n, 64, mlp, (4,)) for n in (500, 50_000, 10**7)] == [50, 12, 5]
 
 
-# Calibrating anew
-
-
 def test_calibrating_anew(clf):
     fresh, y = blobs(300, seed=2)
     other = pickle.loads(pickle.dumps(clf)).calibrate(fresh, y, alpha=0.2)
@@ -343,9 +328,6 @@ def test_classes_have_their_own_thresholds():
     assert clf.predict_set(X_TEST).any(axis=0).all()
 
 
-# The guarantee
-
-
 def probabilities(rng, n, classes=3):
     labels = rng.choice(classes, n, p=np.arange(1, classes + 1) / sum(range(1, classes + 1)))
     logits = rng.normal(size=(n, classes)) + np.eye(classes)[labels]
@@ -377,9 +359,6 @@ def test_coverage_through_fit_with_rare_classes():
         truth = np.searchsorted(clf.classes_, y[200:]) % len(clf.classes_)
         found.append((sets[np.arange(200), truth] & known).mean())
     assert abs(np.mean(found) - 0.9) < 4 * np.std(found) / np.sqrt(150)
-
-
-# Classifiers from elsewhere
 
 
 def test_a_classifier_of_scikit_learn():
@@ -433,9 +412,6 @@ def test_a_class_that_was_not_trained_on_has_probability_zero():
             y[-1] = 2  # which may or may not be among the training examples
             clf = ConformalClassifier(classifier=GaussianNB(), random_state=seed).fit(x, y)
             assert clf.predict_proba(x).shape == (40, 3)
-
-
-# Defined outcomes
 
 
 def test_too_little_data_for_alpha():
@@ -521,9 +497,6 @@ def test_a_classifier_without_probabilities():
 def test_a_model_that_is_none():
     with pytest.raises(TypeError, match="model must be None, widths of hidden layers"):
         plain(model="mlp").fit(X, Y)
-
-
-# Evidence
 
 
 def test_evidence_is_what_is_predicted(auto):

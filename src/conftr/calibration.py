@@ -72,10 +72,14 @@ class Calibration:
 
     def places(self, groups: Any, n: int) -> Groups:
         """Which group each of n examples belongs to, from the groups' names (n,); -1 if unseen."""
-        if self.by == CLASS:
-            return None
-        if self.by == ALL:
-            return np.zeros(n, np.intp)
+        if self.by in (ALL, CLASS):
+            if groups is not None:
+                raise ValueError("groups must be None, as thresholds are not by group here.")
+            return None if self.by == CLASS else np.zeros(n, np.intp)
+        if groups is None:
+            raise ValueError(
+                f"groups must hold the {self.by} of every row: each has its threshold."
+            )
         places = {name: i for i, name in enumerate(self.names)}
         return np.array([places.get(name, -1) for name in group_values(groups, n)], np.intp)
 
@@ -108,6 +112,19 @@ class Calibration:
                 f"{self.by}; too few for {listed}: {outcome}."
             )
         warnings.warn(message, CalibrationWarning, stacklevel=4)
+
+
+def warn_of_unseen(by: str, groups: Any, places: Groups) -> None:
+    """Name the groups that have no threshold, as their sets hold every class."""
+    if places is None or (places >= 0).all():
+        return
+    unseen = sorted({str(name) for name in group_values(groups, len(places))[places < 0]})
+    listed = ", ".join(unseen[:_SHOWN]) + (" …" if unseen[_SHOWN:] else "")
+    warnings.warn(
+        f"no calibration example has {by} {listed}: sets of such rows hold every class.",
+        CalibrationWarning,
+        stacklevel=4,
+    )
 
 
 def calibrated(

@@ -30,6 +30,7 @@ Costs: TypeAlias = npt.NDArray[np.float64]
 CROSS_ENTROPY = "cross-entropy"
 CONFORMAL = "conformal training"
 WISHED = "conformal training with wishes"
+MANY = 2000  # classes, beyond which a loss matrix for each model takes too much memory
 
 _HALVES = (4, 20)  # fewest and most pairs of halves
 _ENTRIES = 2e8  # scores looked at for each model, about
@@ -128,6 +129,11 @@ def shape_weights(shape: Shape | None, classes: Sequence[Any]) -> Numbers | None
     omega = shape.class_weights(classes)[:, None]
     if not (shape.avoid or shape.separate):
         return omega
+    if len(classes) > MANY:
+        raise ValueError(
+            f"shape must not avoid or separate classes where there are more than {MANY:,}: every "
+            f"pair takes a number for each model. There are {len(classes):,}."
+        )
     matrix = shape.loss_matrix(classes)
     np.fill_diagonal(matrix, 0)
     return omega + matrix

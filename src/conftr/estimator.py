@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -24,12 +23,11 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from conftr import checks, choosing, features, frames, labels, scores
 from conftr.arrays import log_softmax
-from conftr.calibration import ALL, CLASS, Calibration, calibrated, group_values, grouping
+from conftr.calibration import ALL, CLASS, Calibration, calibrated, grouping, warn_of_unseen
 from conftr.division import Division, divide
 from conftr.evidence import Candidate as Shown
 from conftr.evidence import Evidence
 from conftr.outside import Logits, Probabilities, Wrapped
-from conftr.quantile import CalibrationWarning
 from conftr.shaping import Shape
 
 SCORES: Mapping[str, Callable[[Any], Any]] = {
@@ -39,7 +37,6 @@ SCORES: Mapping[str, Callable[[Any], Any]] = {
     "thr_logits": scores.thr_logits,
     "thr_probs": scores.thr_probs,
 }
-_SHOWN = 10  # groups in a message
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -125,7 +122,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
-        self.alpha_, self.score_ = alpha, _score(self.conformity)
+        self.score_ = _score(self.conformity)
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -135,6 +132,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._take_over()
         else:
             self.classes_, found = labels.learn(y)
+            choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
             division = self._divide(found)
             if self.classifier is None:
                 self._learn(X, found, division, by, groups, begun)
@@ -143,8 +141,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
         groups = None if groups is None else groups[held]
-        self._calibrate(_safe_indexing(X, held), y[held], by, groups)
-        return self
+        return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
 
     def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
         """Calibrate anew, on examples that were not trained on, in place of what was there.
@@ -164,9 +161,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f'{before} of every row, or groups="all" for one threshold.'
             )
         by, groups = grouping(before if groups is None else groups, len(y))
-        self.alpha_ = self.alpha_ if alpha is None else alpha
-        self._calibrate(X, y, by, groups)
-        return self
+        return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row, (n,)."""
@@ -262,11 +257,19 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from conftr import learning  # which brings JAX
 
         task = learning.Task(
+            alpha=self.alpha,
+            method=self.method,
             classes=self.classes_.tolist(),
             score=self.score_,
+            shape=self.shape,
+            model=self.model,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
             seed=self.seed_,
+            time_limit=self.time_limit,
             until=math.inf if self.time_limit is None else begun + self.time_limit,
-            **{name: getattr(self, name) for name in learning.SHARED},
+            progress=self.progress,
         )
         learned = learning.learn(task, X, found, division, by=by, groups=groups)
         self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
@@ -301,7 +304,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if hasattr(getattr(source, "classifier", None), name):
                 setattr(self, name, getattr(source.classifier, name))
 
-    def _calibrate(self, X: Any, y: npt.NDArray[Any], by: str, groups: Any) -> None:
+    def _calibrate(self, X: Any, y: npt.NDArray[Any], alpha: float, by: str, groups: Any) -> Self:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()
 
         def with_calibration(one: choosing.Candidate) -> choosing.Candidate:
@@ -311,9 +314,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
         self.candidates_ = tuple(with_calibration(one) for one in self.candidates_)
-        self.n_calibration_ = len(found)
-        self.thresholds_ = self.calibration_.thresholds(self.alpha_)
-        self.calibration_.warn(self.alpha_)
+        self.alpha_, self.n_calibration_ = alpha, len(found)
+        self.thresholds_ = self.calibration_.thresholds(alpha)
+        self.calibration_.warn(alpha)
+        return self
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -322,27 +326,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _sets(self, logits: Any, groups: Any, alpha: float | None) -> npt.NDArray[np.bool_]:
         wanted = self.alpha_ if alpha is None else alpha
         checks.one_probability(wanted, "alpha")
-        places = self._places(groups, len(logits))
-        if places is not None and (places < 0).any():
-            values = group_values(groups, len(logits))
-            unseen = sorted({str(values[i]) for i in np.flatnonzero(places < 0)})
-            warnings.warn(
-                f"no calibration example has {self.calibration_.by} {', '.join(unseen[:_SHOWN])}"
-                f"{' …' if unseen[_SHOWN:] else ''}: sets of such rows hold every class.",
-                CalibrationWarning,
-                stacklevel=3,
-            )
+        places = self.calibration_.places(groups, len(logits))
+        warn_of_unseen(self.calibration_.by, groups, places)
         return self.calibration_.sets(self.score_(logits), places, wanted)
-
-    def _places(self, groups: Any, n: int) -> Any:
-        """Which threshold each row has; -1 for none."""
-        by = self.calibration_.by
-        if by in (ALL, CLASS):
-            if groups is not None:
-                raise ValueError("groups must be None, as thresholds are not by group here.")
-        elif groups is None:
-            raise ValueError(f"groups must hold the {by} of every row: each has its threshold.")
-        return self.calibration_.places(groups, n)
 
 
 def evidence_of(
@@ -363,7 +349,7 @@ def evidence_of(
     X, y = clf._checked(X_test, y_test, reset=False)
     calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
     group_names, sizes = [str(name) for name in calibration.names], list(calibration.sizes)
-    places = clf._places(groups, len(y))
+    places = calibration.places(groups, len(y))
     if places is not None and (places < 0).any():
         # What calibration did not see is a group of no examples: its sets hold every class.
         group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
@@ -406,7 +392,9 @@ def _wishes(shape: Shape) -> tuple[str, ...]:
     return (*shrink, *(f"{wish} (weight {wish.weight:g})" for wish in others))
 
 
-def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_]:
+def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+    if not (shape.avoid or shape.separate):
+        return None
     matrix = shape.loss_matrix(names)
     np.fill_diagonal(matrix, 0)
     return matrix > 0

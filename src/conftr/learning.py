@@ -19,19 +19,6 @@ from conftr.models import Model
 from conftr.recipes import Recipe
 from conftr.shaping import Shape
 
-# The settings of a task that are parameters of the estimator too.
-SHARED = (
-    "alpha",
-    "method",
-    "shape",
-    "model",
-    "epochs",
-    "batch_size",
-    "learning_rate",
-    "time_limit",
-    "progress",
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Task:

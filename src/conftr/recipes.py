@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from conftr import checks
-from conftr.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.choosing import CONFORMAL, CROSS_ENTROPY, MANY, WISHED
 from conftr.models import MLP, Model
 from conftr.objectives import ConfTr, CrossEntropy
 from conftr.quantile import Nearest, examples_needed
@@ -28,7 +28,6 @@ _WEAK, _STRONG = 0.0005, 0.005  # weight decay
 _STEPS = 10_000  # of a training run, about; fewer where a network takes long
 _WORK = 2e11  # floating point operations of the forward passes of a training run, about
 _EPOCHS = (5, 50)
-MANY = 2000  # classes, beyond which a loss matrix for each model takes too much memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +198,6 @@ def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -
     changes = {"class_weights": shape.class_weights(classes)}
     if len(classes) <= MANY:
         changes["loss_matrix"] = shape.loss_matrix(classes)
-    elif shape.avoid or shape.separate:
-        raise ValueError(
-            f"shape must not avoid or separate classes where there are more than {MANY:,}: every "
-            f"pair takes a number for each model. There are {len(classes):,}."
-        )
     return [
         replace(recipe, family=WISHED, own={**recipe.own, **changes})
         for recipe in conformal
