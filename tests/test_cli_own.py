@@ -32,6 +32,12 @@ def ran(*arguments):
     return done
 
 
+def told(done):
+    """The lines of a summary by their first words."""
+    whole = done.stdout.replace("\n          ", " ")
+    return dict(line.split(maxsplit=1) for line in whole.splitlines())
+
+
 def rows(n, seed):
     rng = np.random.default_rng(seed)
     k = rng.integers(0, 3, n)
@@ -72,7 +78,7 @@ def model(fitted, place):
 
 
 def test_fit_says_what_came_out_and_where_it_is(fitted, place):
-    words = dict(line.split(maxsplit=1) for line in fitted.stdout.splitlines())
+    words = told(fitted)
     assert words["Promise"] == "at least 80 % of the sets hold the true class."
     assert "of 140 test rows (chance allows" in words["Coverage"]
     assert words["Coverage"].endswith("agrees with the promise.")
@@ -183,11 +189,11 @@ def test_report_is_made_again(model, tmp_path):
 def test_the_same_command_gives_the_same_model_and_json(model, place, tmp_path):
     out = tmp_path / "again"
     done = ran("fit", place / "rows.csv", *FIT, "--out", out, "--alpha", 0.2, "--json")
-    told = json.loads(done.stdout)
+    found = json.loads(done.stdout)
     assert done.stderr == ""
-    assert told["model"] == str(out)
-    assert told["verdict"] == "agrees"
-    assert told["candidates"][0]["name"] == "cross-entropy"
+    assert found["model"] == str(out)
+    assert found["verdict"] == "agrees"
+    assert found["candidates"][0]["name"] == "cross-entropy"
     asked = rows(500, 1).drop("id", "colour")
     first, second = (artefact.load(path).predict_proba(asked) for path in (model, out))
     np.testing.assert_array_equal(first, second)
@@ -206,12 +212,12 @@ def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
 
 def test_groups_have_their_own_promise(place, tmp_path):
     out = tmp_path / "model"
-    told = json.loads(
+    found = json.loads(
         ran("fit", place / "rows.csv", *FIT, "--group-by", "site", "--out", out, "--json").stdout
     )
-    assert told["group_by"] == "site"
-    assert [group["name"] for group in told["groups"]] == ["north", "south"]
-    assert sum(group["test_rows"] for group in told["groups"]) == told["test_rows"]
+    assert found["group_by"] == "site"
+    assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    assert sum(group["test_rows"] for group in found["groups"]) == found["test_rows"]
     elsewhere = rows(40, 3).with_columns(site=pl.lit("west"))
     elsewhere.write_csv(tmp_path / "west.csv")
     done = ran("predict", out, tmp_path / "west.csv", "--out", tmp_path / "sets.parquet")
@@ -227,7 +233,7 @@ def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
     shifted.write_csv(tmp_path / "fresh.csv")
     out = tmp_path / "anew"
     done = ran("calibrate", model, tmp_path / "fresh.csv", "--out", out, "--seed", 3)
-    words = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    words = told(done)
     assert "of 900 fresh rows" in words["Before"]
     assert "below what chance explains" in words["Before"]
     assert "of 180 test rows" in words["Coverage"]
@@ -267,12 +273,12 @@ def test_probabilities_of_another_system_from_a_table(tmp_path):
     frame[1200:].write_csv(tmp_path / "new.csv")
     out = tmp_path / "model"
     asked = ["--target", "truth", "--drop", "id", "--alpha", 0.05, "--out", out, "--score", "aps"]
-    told = json.loads(
+    found = json.loads(
         ran("calibrate", "probabilities", tmp_path / "p.csv", *asked, "--json").stdout
     )
-    assert told["verdict"] == "agrees"
-    assert told["calibration_rows"] == 960
-    assert told["score"] == "aps"
+    assert found["verdict"] == "agrees"
+    assert found["calibration_rows"] == 960
+    assert found["score"] == "aps"
     counted = json.loads(
         ran("predict", out, tmp_path / "new.csv", "--out", tmp_path / "s.csv", "--json").stdout
     )
@@ -288,11 +294,11 @@ def test_outputs_of_another_system_from_arrays(tmp_path, kind):
     np.save(tmp_path / "p.npy", p if kind == "probabilities" else np.log(p) + 7)
     np.save(tmp_path / "y.npy", y)
     arguments = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy"]
-    told = json.loads(
+    found = json.loads(
         ran("calibrate", kind, *arguments, "--out", tmp_path / "model", "--json").stdout
     )
-    assert told["classes"] == ["0", "1", "2"]
-    assert told["verdict"] == "agrees"
+    assert found["classes"] == ["0", "1", "2"]
+    assert found["verdict"] == "agrees"
     named = ran(
         "calibrate", kind, *arguments, "--classes", "a,b,c", "--out", tmp_path / "abc", "--json"
     )

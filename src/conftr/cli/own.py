@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _NOTHING = "Nothing was written."
 _ALIKE = "3,5,8,9=10"
+_WIDTH = 96
 
 
 def fit(
@@ -249,4 +251,11 @@ def _finish(result: Result, place: Path, *, as_json: bool, before: Evidence | No
         ("Next", f"conftr predict {place} NEW{kind} --out sets.csv"),
     ]
     for word, line in [*summary.lines(found), *where]:
-        typer.echo(f"{word:9} {line}")
+        typer.echo(_paragraph(f"{word:9} {line}"))
+
+
+def _paragraph(text: str) -> str:
+    """A line, or several with the later ones indented; words and paths stay whole."""
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=10 * " ", break_long_words=False, break_on_hyphens=False
+    )
