@@ -3,9 +3,9 @@
     python benchmarks/defaults.py digits 0 1 2      a name and seeds
 
 Each run is the command as a user gives it; another seed means other test rows, calibration rows and
-networks. `digits` are the pictures that ship with scikit-learn; `wine` is the publisher's table with
-its seven grades; `letters` is a table like the classic one of letter recognition, 16 numbers on each
-of 20,000 pictures of letters (EMNIST). The last two want files of the named datasets (CONFTR_DATA).
+networks. `digits` ship with scikit-learn; `wine` is the publisher's table with its seven grades;
+`letters` is a table like the classic one of letter recognition, 16 numbers on each of 20,000
+pictures of letters (EMNIST). The last two want files of the named datasets (CONFTR_DATA).
 """
 
 import json
@@ -44,7 +44,7 @@ def letters(folder: Path) -> list[str]:
 
 def described(ink: np.ndarray) -> pl.DataFrame:
     """Pictures (n, h, w) of black and white as 16 numbers each: box, amount, moments, edges."""
-    n, h, w = ink.shape
+    h, w = ink.shape[1:]
     count = np.maximum(ink.sum(axis=(1, 2)), 1)
     y, x = np.mgrid[0:h, 0:w] / (h - 1) - 0.5
 

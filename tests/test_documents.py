@@ -1,13 +1,20 @@
 """Every Python block of the documents runs, in order, and the examples do what they say."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from conftr.cli import app
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "docs" / "making"))
+import stories  # noqa: E402
+
 DOCUMENTS = [
     "README.md",
     "docs/alpha.md",
@@ -57,6 +64,32 @@ def test_the_demo_keeps_its_promise(tmp_path):
     assert "which agrees with the promise." in done.stdout
     assert f"Open {tmp_path / 'demo' / 'report.html'} in a browser" in done.stdout
     assert (tmp_path / "demo" / "report.html").exists()
+
+
+def commands_of(page):
+    """The commands of a page: lines of its blocks that begin with `conftr`, behind a $ or not."""
+    fences = re.findall(r"^```(?:console)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    lines = [line for fence in fences for line in fence.replace("\\\n", "").splitlines()]
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?conftr [a-z]", line)]
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=str)
+def test_commands_are_such_as_the_program_takes(page):
+    for line in commands_of(page.read_text()):
+        command, context = get_command(app), None
+        words = shlex.split(line, comments=True)
+        while hasattr(command, "resolve_command"):
+            context = command.make_context(words[0], words[1:2], parent=context)
+            name, command, words = command.resolve_command(context, words[1:])
+            words = [name, *words]
+        command.make_context(words[0], words[1:], parent=context)
+
+
+def test_commands_print_what_is_shown(tmp_path):
+    """Of the one story that trains nothing, and so ends in the same digits everywhere."""
+    page = (ROOT / "docs" / "own-data.md").read_text()
+    shown = dict(stories.sections(page))["Probabilities of another system"]
+    assert stories.told(shown, tmp_path) == shown
 
 
 def test_links_lead_somewhere():
