@@ -8,54 +8,111 @@ JAX and PyTorch are imported only once one of their arrays has been seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 import array_api_compat as api
 import numpy as np
+from array_api_compat import numpy
 
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
+Result = TypeVar("Result")
 
 _BLOCK = 1 << 15  # elements in a block of rows: a few temporaries of this size stay in cache
+_NUMPY, _JAX, _TORCH = "array_api_compat.numpy", "jax.numpy", "array_api_compat.torch"
+_NAMESPACES: dict[type, Namespace] = {np.ndarray: numpy}  # of the types seen
 
 
 def namespace(**arrays: Array) -> Namespace:
     """The array library that all the named arguments share."""
+    shared = None
+    for array in arrays.values():
+        xp = library(array)
+        if xp is None or (shared is not None and xp is not shared):
+            raise _refusal(arrays)
+        shared = xp
+    return shared
+
+
+def library(value: Any) -> Namespace:
+    """The namespace of one array's library, None where the value is none; found once a type."""
+    if not hasattr(value, "shape"):
+        return None
+    kind = type(value)
+    if kind not in _NAMESPACES:
+        _NAMESPACES[kind] = _find_library(value)
+    return _NAMESPACES[kind]
+
+
+def _refusal(arrays: dict[str, Any]) -> TypeError:
     for name, array in arrays.items():
-        if not api.is_array_api_obj(array):
-            raise TypeError(
+        if library(array) is None:
+            return TypeError(
                 f"{name} must be an array of NumPy, JAX, PyTorch or another library that follows "
                 f"the array API standard; got {type(array).__name__}. "
                 f"numpy.asarray({name}) makes one."
             )
-    spaces = {name: api.array_namespace(array) for name, array in arrays.items()}
-    if len(set(spaces.values())) > 1:
-        found = ", ".join(f"{name} from {xp.__name__}" for name, xp in spaces.items())
-        raise TypeError(f"all arrays must come from one library; got {found}. Convert one of them.")
-    return next(iter(spaces.values()))
+    named = ", ".join(f"{name} from {library(array).__name__}" for name, array in arrays.items())
+    return TypeError(f"all arrays must come from one library; got {named}. Convert one of them.")
 
 
-def is_traced(array: Array) -> bool:
-    """Whether an array has no values yet, because JAX or PyTorch is tracing."""
-    if api.is_jax_array(array):
+def _find_library(value: Any) -> Namespace:
+    # PyTorch is found here and not by array_api_compat, whose caches torch.compile would warn of.
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        import array_api_compat.torch as xp
+
+        return xp
+    return api.array_namespace(value) if api.is_array_api_obj(value) else None
+
+
+def _is(value: Any, name: str) -> bool:
+    """Whether a value is an array of the library with this namespace."""
+    xp = library(value)
+    return xp is not None and xp.__name__ == name
+
+
+def _compiling() -> bool:
+    """Whether torch.compile is reading the program."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value is not known yet, because JAX or PyTorch is tracing or it was never filled.
+
+    While torch.compile reads the program, nothing is.
+    """
+    if _compiling():
+        return True
+    if _is(value, _TORCH):
+        return _has_no_values(value)
+    if _is(value, _JAX):
         import jax
 
-        return isinstance(array, jax.core.Tracer)
-    if api.is_torch_array(array):
-        import torch
-
-        return bool(
-            torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(array)
-        )
+        return isinstance(value, jax.core.Tracer)
     return False
+
+
+def _has_no_values(tensor: Array) -> bool:
+    """Whether a tensor is only its shape, type and device, or stands for a batch of tensors."""
+    import torch
+
+    if tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return True
+    return isinstance(tensor, torch._subclasses.FakeTensor)
 
 
 def is_concrete(array: Array) -> bool:
     """Whether what is computed from the array can be looked at."""
     if is_traced(array):
         return False
-    if api.is_jax_array(array):
+    if _is(array, _JAX):
         import jax
 
         # Within jit even operations on known arrays are traced, which a fresh constant shows.
@@ -63,18 +120,53 @@ def is_concrete(array: Array) -> bool:
     return True
 
 
+def settled(function: Callable[..., Result]) -> Callable[..., Result]:
+    """A function of plain numbers that is run, not traced, where torch.compile reads the program.
+
+    The compiler leaves sizes and floats open where it can; `index` and `hex` close them. It takes
+    back plain values only, so that a NumPy array becomes a list.
+    """
+
+    def run(*numbers: int | str) -> Any:
+        result = function(*[float.fromhex(x) if isinstance(x, str) else x for x in numbers])
+        return result.tolist() if isinstance(result, np.ndarray) else result
+
+    # What torch.compiler.assume_constant_result sets, without importing torch.
+    run._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+    @wraps(function)
+    def settle(*numbers: float) -> Result:
+        if not _compiling():
+            return function(*numbers)
+        closed = [x.hex() if isinstance(x, float) else operator.index(x) for x in numbers]
+        return cast("Result", run(*closed))
+
+    return settle
+
+
 def constant(value: Any, like: Array, integer: bool = False) -> Array:
     """A number, sequence or array of settings, in the library, device and type of `like`."""
-    xp = api.array_namespace(like)
-    dtype = like.dtype if not integer else xp.int32 if _jax(xp) else xp.int64
-    if api.is_array_api_obj(value) and api.array_namespace(value) is xp:
-        return xp.astype(value, dtype)
-    return xp.asarray(host(value), dtype=dtype, device=None if _jax(xp) else api.device(like))
+    xp = library(like)
+    if _is(like, _TORCH):
+        known = value if _is(value, _TORCH) else xp.asarray(host(value), copy=True)
+        return known.to(like.device, xp.int64 if integer else like.dtype)
+    dtype = like.dtype if not integer else xp.int32 if _is(like, _JAX) else xp.int64
+    if library(value) is xp:
+        return xp.astype(value, dtype, copy=False)
+    return xp.asarray(host(value), dtype=dtype)
+
+
+def counting(n: int, like: Array) -> Array:
+    """The whole numbers below n, in the library, device and type of `like`, (n,)."""
+    xp = library(like)
+    if _is(like, _TORCH):
+        return xp.arange(n, dtype=like.dtype, device=like.device)
+    return xp.arange(n, dtype=like.dtype)
 
 
 def host(value: Any) -> Any:
     """A known number, sequence or array of any library as a NumPy array."""
-    if api.is_torch_array(value):
+    if _is(value, _TORCH):
         value = value.detach().cpu().numpy()
     return np.asarray(value)
 
@@ -84,77 +176,140 @@ def default_float(xp: Namespace) -> Any:
     return xp.asarray(1.0).dtype
 
 
-def _jax(xp: Namespace) -> bool:
-    return bool(api.is_jax_namespace(xp))
+def all_finite(x: Array) -> bool:
+    """Whether known numbers are neither nan nor infinite: if their sum is not, none of them is."""
+    if _is(x, _TORCH):
+        x = x.detach()
+        return math.isfinite(x.sum().item()) or bool(x.isfinite().all())
+    xp = library(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(xp.sum(x))
+    return math.isfinite(total) or bool(xp.all(xp.isfinite(x)))
+
+
+def extremes(x: Array) -> tuple[int, int]:
+    """The least and the greatest of known integers."""
+    if _is(x, _TORCH):
+        return tuple(end.item() for end in x.aminmax())
+    xp = library(x)
+    return int(xp.min(x)), int(xp.max(x))
 
 
 def stop_gradient(x: Array) -> Array:
     """`x` as a constant."""
-    if api.is_jax_array(x):
+    if _is(x, _JAX):
         import jax
 
         return jax.lax.stop_gradient(x)
-    return x.detach() if api.is_torch_array(x) else x
+    return x.detach() if _is(x, _TORCH) else x
+
+
+def with_value(x: Array, value: Array) -> Array:
+    """The gradient of `x` at another value."""
+    return value + (x - stop_gradient(x)) if _is(x, _JAX) or _is(x, _TORCH) else value
 
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow on either side."""
-    xp = api.array_namespace(x)
-    if _jax(xp):
+    if _is(x, _TORCH):
+        return x.sigmoid()
+    if _is(x, _JAX):
         import jax
 
         return jax.nn.sigmoid(x)
-    if api.is_torch_namespace(xp):
-        return x.sigmoid()
+    xp = library(x)
     return xp.exp(-xp.logaddexp(xp.zeros_like(x), -x))
 
 
 def log_softmax(x: Array) -> Array:
     """x - log sum_k exp(x_k) over the last axis."""
-    xp = api.array_namespace(x)
-    if _jax(xp):
+    if _is(x, _TORCH):
+        return x.log_softmax(-1)
+    if _is(x, _JAX):
         import jax
 
         return jax.nn.log_softmax(x, axis=-1)
-    if api.is_torch_namespace(xp):
-        return x.log_softmax(-1)
+    xp = library(x)
     shifted = x - xp.max(x, axis=-1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
 
 
+def sign(x: Array) -> Array:
+    """-1, 0 or 1, entry by entry."""
+    return x.sign() if _is(x, _TORCH) else library(x).sign(x)
+
+
+def mixed(x: Array, y: Array, share: Array) -> Array:
+    """x + share (y - x)."""
+    return x.lerp(y, share) if _is(x, _TORCH) else x + share * (y - x)
+
+
+def running_sum(x: Array) -> Array:
+    """x_1, x_1 + x_2, ... along the last axis."""
+    return x.cumsum(-1) if _is(x, _TORCH) else library(x).cumulative_sum(x, axis=-1)
+
+
+def at_least(x: Array, bound: float) -> Array:
+    """max(x, bound), entry by entry; its slope where the two are equal is the library's choice."""
+    if _is(x, _TORCH):
+        return x.relu() if bound == 0 else x.clamp_min(bound)
+    xp = library(x)
+    return xp.maximum(x, xp.full_like(x, bound))
+
+
 def pick(table: Array, index: Array) -> Array:
     """table[i, index[i]] for every row, (n, K) and (n,) -> (n,)."""
-    xp = api.array_namespace(table)
-    if api.is_torch_namespace(xp):
-        index = index.long()
-    return xp.take_along_axis(table, index[:, None], axis=1)[:, 0]
+    if _is(table, _TORCH):
+        return table.gather(1, index[:, None].long()).squeeze(1)
+    return library(table).take_along_axis(table, index[:, None], axis=1)[:, 0]
+
+
+def divide(x: Array, first: int) -> tuple[Array, Array]:
+    """The first rows and the others."""
+    if _is(x, _TORCH):
+        return tuple(x.split_with_sizes([first, x.shape[0] - first]))
+    return x[:first, ...], x[first:, ...]
+
+
+def permuted(x: Array, order: Array) -> Array:
+    """The entries of the last axis in another order, which must be one: nothing is checked."""
+    if _is(x, _TORCH):
+        return x.index_select(-1, order)
+    if _is(x, _JAX):
+        return x.at[..., order].get(mode="promise_in_bounds", unique_indices=True)
+    return library(x).take(x, order, axis=-1)
 
 
 def smallest(x: Array, count: int) -> Array:
     """The `count` smallest entries of a vector, in ascending order."""
-    xp = api.array_namespace(x)
-    if _jax(xp):
+    if _is(x, _TORCH):
+        return x.topk(count, largest=False, sorted=True).values
+    if _is(x, _JAX):
         import jax
 
         return -jax.lax.top_k(-x, count)[0]
-    if api.is_torch_namespace(xp):
-        return x.topk(count, largest=False, sorted=True).values
-    return xp.sort(x, stable=False)[:count]
+    return library(x).sort(x, stable=False)[:count]
 
 
 def hard_sort(x: Array) -> tuple[Array, Array]:
     """The sorted entries of the last axis, differentiable, and their order, (..., n) each."""
-    xp = api.array_namespace(x)
+    if _is(x, _TORCH):
+        return tuple(x.sort(-1))
+    xp = library(x)
     order = xp.argsort(stop_gradient(x), axis=-1, stable=False)
-    if api.is_numpy_namespace(xp):
+    if _is(x, _NUMPY):
         return xp.sort(x, axis=-1, stable=False), order
     return xp.take_along_axis(x, order, axis=-1), order
 
 
 def unsort(values: Array, order: Array) -> Array:
     """Undo a sort: values (..., n) that stand at the places `order` gave, in their first order."""
-    xp = api.array_namespace(values)
-    if api.is_numpy_namespace(xp):
+    xp = library(values)
+    if _is(values, _TORCH):
+        return xp.zeros_like(values).scatter(-1, order, values)
+    if _is(values, _JAX):
+        return xp.put_along_axis(xp.zeros_like(values), order, values, axis=-1, inplace=False)
+    if _is(values, _NUMPY):
         # In order of rows, whatever that of `values` is: only then is its reshape a view.
         out, n = xp.empty(values.shape, dtype=values.dtype), values.shape[-1]
         starts = n * xp.arange(values.size // n if n else 0)
@@ -174,19 +329,25 @@ def fold(
 
     A scan under JAX, so that a long fold compiles as one step; a loop elsewhere.
     """
-    xp = api.array_namespace(xs[0])
-    if _jax(xp):
+    if _is(xs[0], _JAX):
         import jax
 
         return jax.lax.scan(step, carry, xs, reverse=reverse)
-    places = range(xs[0].shape[0])
+    xp = library(xs[0])
+    rows = list(zip(*(_rows(x) for x in xs), strict=True))
     given = []
-    for i in reversed(places) if reverse else places:
-        carry, out = step(carry, tuple(x[i, ...] for x in xs))
+    for row in reversed(rows) if reverse else rows:
+        carry, out = step(carry, row)
         given.append(out)
     if reverse:
         given.reverse()
     return carry, tuple(xp.stack(out) for out in zip(*given, strict=True))
+
+
+def _rows(x: Array) -> Iterable[Array]:
+    if _is(x, _TORCH):
+        return tuple(x.unbind())
+    return [x[i, ...] for i in range(x.shape[0])]
 
 
 def by_rows(function: Callable[..., Array], x: Array, *rows: Array) -> Array:
@@ -195,9 +356,9 @@ def by_rows(function: Callable[..., Array], x: Array, *rows: Array) -> Array:
     The result has the shape of `x`; temporaries stay at the size of a block.
     """
     size = max(1, _BLOCK // max(1, x.shape[-1]))
-    if not api.is_numpy_array(x) or x.shape[0] <= size:
+    if not _is(x, _NUMPY) or x.shape[0] <= size:
         return function(x, *rows)
-    xp = api.array_namespace(x)
+    xp = library(x)
     out = xp.empty_like(x)
     for start in range(0, x.shape[0], size):
         block = slice(start, start + size)

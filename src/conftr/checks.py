@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from conftr.arrays import Array, Namespace, constant, host, is_concrete, is_traced, namespace
+from conftr.arrays import (
+    Array,
+    Namespace,
+    all_finite,
+    constant,
+    extremes,
+    host,
+    is_concrete,
+    is_traced,
+    namespace,
+)
 
 
 def logits_array(logits: Array, name: str = "logits", *, values: bool = True) -> Array:
@@ -23,7 +33,7 @@ def logits_array(logits: Array, name: str = "logits", *, values: bool = True) ->
             f"got shape {tuple(logits.shape)}."
         )
     logits = _floating(xp, logits, name)
-    if values and is_concrete(logits) and not bool(xp.all(xp.isfinite(logits))):
+    if values and is_concrete(logits) and not all_finite(logits):
         _refuse_infinite(xp, logits, name)
     return logits
 
@@ -58,10 +68,12 @@ def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> Array
             f"numpy.unique({name}, return_inverse=True) numbers other labels."
         )
     values = constant(values, values, integer=True)
-    if is_concrete(values):
+    if values.shape[0] == 0 or not is_concrete(values):
+        return values
+    least, greatest = extremes(values)
+    if least < 0 or greatest >= bound:
         bad = (values < 0) | (values >= bound)
-        if bool(xp.any(bad)):
-            raise ValueError(f"{name} must lie in 0..{bound - 1}; got {_first(xp, bad, values)}.")
+        raise ValueError(f"{name} must lie in 0..{bound - 1}; got {_first(xp, bad, values)}.")
     return values
 
 
@@ -93,10 +105,14 @@ def probability(value: Any, name: str) -> Any:
     return array
 
 
-def one_probability(value: Any, name: str) -> None:
-    """A single number strictly between 0 and 1."""
-    if probability(value, name).ndim:
+def one_probability(value: Any, name: str) -> float:
+    """A single number strictly between 0 and 1: the decimal it prints as in its own type."""
+    if type(value) is float and 0 < value < 1:
+        return value
+    known = probability(value, name)
+    if known.ndim:
         raise ValueError(f"{name} must be a single number here; got {value!r}.")
+    return float(str(known[()]))
 
 
 def number(
@@ -146,16 +162,26 @@ def uniforms(u: Any, logits: Array) -> Array:
 
 def array_of_shape(value: Any, shape: tuple[int, ...], name: str, meaning: str) -> None:
     """A setting of this shape whose values are finite and not negative."""
-    if not hasattr(value, "shape"):
-        value = _numbers(value, name)
+    of_shape(not_negative(value, name), shape, name, meaning)
+
+
+def of_shape(value: Array, shape: tuple[int, ...], name: str, meaning: str) -> None:
+    """An array of settings of this shape."""
     if tuple(value.shape) != shape:
         raise ValueError(
             f"{name} must have shape {shape}, {meaning}; got shape {tuple(value.shape)}."
         )
+
+
+def not_negative(value: Any, name: str) -> Array:
+    """An array of settings that are finite and not negative; sequences become one."""
+    if not hasattr(value, "shape"):
+        value = _numbers(value, name)
     if not is_traced(value):
         numbers = _numbers(host(value), name)
         if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
             raise ValueError(f"{name} must be finite and not negative; got {numbers}.")
+    return value
 
 
 def _numbers(value: Any, name: str) -> Any:
@@ -166,6 +192,8 @@ def _numbers(value: Any, name: str) -> Any:
 
 
 def _floating(xp: Namespace, x: Array, name: str) -> Array:
+    if x.dtype in (xp.float32, xp.float64):
+        return x
     if not xp.isdtype(x.dtype, "real floating"):
         raise TypeError(f"{name} must be floating point numbers; got type {x.dtype}.")
     return xp.astype(x, xp.float32) if xp.finfo(x.dtype).bits < 32 else x

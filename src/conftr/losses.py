@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conftr import checks
-from conftr.arrays import Array, constant, namespace, pick
+from conftr.arrays import Array, at_least, constant, counting, library, namespace, pick
 
 
 def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any = None) -> Array:
@@ -14,13 +14,10 @@ def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any 
     target_size: kappa; 1 does not punish sets of a single class.
     weights: omega (K,), raw, not normalised; None is 1 for every class (sec. 3.3).
     """
-    xp, labels = _checked(sets, labels)
-    excess = xp.sum(sets, axis=1) - target_size
-    excess = xp.maximum(excess, xp.zeros_like(excess))
+    sets, labels = _checked(sets, labels)
     if weights is not None:
         checks.array_of_shape(weights, (sets.shape[1],), "class weights", "one a class")
-        excess = excess * xp.take(constant(weights, sets), labels, axis=0)
-    return xp.mean(excess)
+    return library(sets).mean(excess(sets, labels, target_size, weights))
 
 
 def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
@@ -29,26 +26,46 @@ def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
     matrix: L (K, K), not negative. The diagonal asks for coverage, L[y,k] for sets of true class y
     without k. The identity asks for coverage alone.
     """
-    (xp, labels), k = _checked(sets, labels), sets.shape[1]
+    (sets, labels), k = _checked(sets, labels), sets.shape[1]
     checks.array_of_shape(matrix, (k, k), "loss matrix", "a row a true class")
-    truth = labels[:, None] == constant(list(range(k)), sets, integer=True)[None, :]
-    wrong = xp.where(truth, 1 - sets, sets)
-    return xp.mean(xp.sum(xp.take(constant(matrix, sets), labels, axis=0) * wrong, axis=1))
+    return library(sets).mean(cost(sets, labels, matrix))
 
 
 def coverage_loss(sets: Array, labels: Array, alpha: Any) -> Array:
     """L_cov = (mean_i C_{i,y_i} - (1 - alpha))^2 over the batch (Bel, app. E)."""
-    xp, labels = _checked(sets, labels)
-    checks.one_probability(alpha, "alpha")
-    return (xp.mean(pick(sets, labels)) - (1 - float(alpha))) ** 2
+    sets, labels = _checked(sets, labels)
+    alpha = checks.one_probability(alpha, "alpha")
+    return (library(sets).mean(missed(sets, labels)) - alpha) ** 2
 
 
-def _checked(sets: Array, labels: Array) -> tuple[Any, Array]:
-    """The library of soft sets (n, K), and their labels (n,)."""
+def excess(sets: Array, labels: Array, target_size: Any, weights: Any) -> Array:
+    """What each example adds to `size_loss`, (n,); nothing is checked."""
+    xp = library(sets)
+    beyond = at_least(xp.sum(sets, axis=1) - target_size, 0.0)
+    if weights is None:
+        return beyond
+    return beyond * xp.take(constant(weights, sets), labels, axis=0)
+
+
+def cost(sets: Array, labels: Array, matrix: Any) -> Array:
+    """What each example adds to `class_loss`, (n,); nothing is checked."""
+    xp = library(sets)
+    truth = labels[:, None] == counting(sets.shape[1], labels)[None, :]
+    wrong = xp.where(truth, 1 - sets, sets)
+    return xp.sum(xp.take(constant(matrix, sets), labels, axis=0) * wrong, axis=1)
+
+
+def missed(sets: Array, labels: Array) -> Array:
+    """1 - C_{i,y_i}, (n,): `cost` where the matrix is the identity."""
+    return 1 - pick(sets, labels)
+
+
+def _checked(sets: Array, labels: Array) -> tuple[Array, Array]:
+    """Soft sets (n, K) and their labels (n,)."""
     xp = namespace(sets=sets)
     if not xp.isdtype(sets.dtype, "real floating"):
         raise TypeError(
             f"sets must be degrees of membership in [0, 1], floating point; got {sets.dtype}."
         )
-    checks.logits_array(sets, "sets", values=False)
-    return xp, checks.labels_array(labels, sets)
+    sets = checks.logits_array(sets, "sets", values=False)
+    return sets, checks.labels_array(labels, sets)

@@ -9,17 +9,16 @@ differentiated in JAX and PyTorch. Fields that are numbers or arrays may also be
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 from conftr import checks
-from conftr.arrays import Array, is_traced, log_softmax, namespace, pick
-from conftr.losses import class_loss, coverage_loss, size_loss
+from conftr.arrays import Array, divide, library, log_softmax, pick, settled, sigmoid
+from conftr.losses import cost, excess, missed
 from conftr.quantile import Quantile, SmoothSort
-from conftr.scores import thr, thr_logits
-from conftr.sets import smooth_calibrate, smooth_predict
+from conftr.scores import log_probabilities, thr
 from conftr.shaping import identity
 
 Score: TypeAlias = Callable[[Array], Array]
@@ -74,7 +73,7 @@ class ConfTr:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        checks.one_probability(self.alpha, "alpha")
+        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
         _check_sets_settings(self)
         checks.number(self.cross_entropy_weight, "cross_entropy_weight", at_least=0)
         if self.fraction is not None:
@@ -82,29 +81,28 @@ class ConfTr:
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
-        logits = checks.logits_array(logits)
+        logits = checks.logits_array(logits, values=False)  # the score looks at the values
         labels = checks.labels_array(labels, logits)
-        scores = self.score(logits)
-        calibrating, predicting = self._split(int(logits.shape[0]))
-        tau = smooth_calibrate(
-            scores[calibrating, :], labels[calibrating], self.alpha, self.quantile
-        )
-        sets = smooth_predict(scores[predicting, :], tau, self.temperature)
-        total = _log_loss(self, sets, labels[predicting])
-        if not is_traced(self.cross_entropy_weight) and self.cross_entropy_weight == 0:
+        scores = _scores(self.score, logits)
+        (calibrating, predicting), (own, others) = self._divide(scores, labels)
+        tau = self.quantile(pick(calibrating, own), self.alpha)
+        total = _log_loss(self, _soft_sets(predicting, tau, self.temperature), others)
+        if isinstance(self.cross_entropy_weight, int | float) and self.cross_entropy_weight == 0:
             return total
         return total + self.cross_entropy_weight * _cross_entropy(logits, labels)
 
-    def _split(self, n: int) -> tuple[slice, slice]:
+    def _divide(self, *rows: Array) -> list[tuple[Array, Array]]:
+        """The rows that calibrate and the rows that predict, of each array."""
         if self.fraction is None:
-            return slice(0, n), slice(0, n)
-        cut = max(1, int(self.fraction * n))
+            return [(x, x) for x in rows]
+        n = operator.index(rows[0].shape[0])
+        cut = _cut(n, float(self.fraction))
         if cut >= n:
             raise ValueError(
                 f"a batch must hold at least 2 examples, to calibrate on some and predict on the "
                 f"others; got {n}. Drop the last, incomplete batch, or set fraction=None."
             )
-        return slice(0, cut), slice(cut, n)
+        return [divide(x, cut) for x in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +136,9 @@ class CoverTr:
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
-        logits = checks.logits_array(logits)
+        logits = checks.logits_array(logits, values=False)  # the score looks at the values
         labels = checks.labels_array(labels, logits)
-        sets = smooth_predict(self.score(logits), self.tau, self.temperature)
+        sets = _soft_sets(_scores(self.score, logits), self.tau, self.temperature)
         return _log_loss(self, sets, labels)
 
 
@@ -154,38 +152,64 @@ class Bel:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        checks.one_probability(self.alpha, "alpha")
+        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
         checks.number(self.temperature, "temperature", above=0)
         checks.number(self.size_weight, "size_weight", at_least=0)
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
-        return CoverTr(
-            tau=1.0,
-            score=thr_logits,
-            temperature=self.temperature,
-            size_weight=self.size_weight,
-            target_size=0,
-            set_loss=partial(coverage_loss, alpha=self.alpha),
-        )(logits, labels)
+        logits = checks.logits_array(logits)
+        labels = checks.labels_array(labels, logits)
+        xp, sets = library(logits), _soft_sets(logits, 1.0, self.temperature)
+        uncovered = (xp.mean(missed(sets, labels)) - self.alpha) ** 2
+        size = xp.mean(excess(sets, labels, 0, None))
+        return xp.log(uncovered + self.size_weight * size + _EPSILON)
+
+
+@settled
+def _cut(n: int, fraction: float) -> int:
+    """How many examples of a batch calibrate."""
+    return max(1, int(fraction * n))
 
 
 def _cross_entropy(logits: Array, labels: Array) -> Array:
-    return -namespace(logits=logits).mean(pick(log_softmax(logits), labels))
+    return -library(logits).mean(pick(log_softmax(logits), labels))
+
+
+def _scores(score: Score, logits: Array) -> Array:
+    """Scores (n, K) for soft sets, which cannot see how `thr` ranks probabilities near 1."""
+    scores = log_probabilities(logits) if score is thr else score(logits)
+    return checks.logits_array(scores, "scores", values=False)
+
+
+def _soft_sets(scores: Array, tau: Any, temperature: Any) -> Array:
+    return sigmoid((scores - tau) / temperature)
 
 
 def _log_loss(objective: ConfTr | CoverTr, sets: Array, labels: Array) -> Array:
     """log( L + size_weight * Omega + 1e-8 ) on soft sets."""
-    loss = objective.size_weight * size_loss(
-        sets, labels, target_size=objective.target_size, weights=objective.class_weights
-    )
+    xp, k, weights = library(sets), sets.shape[1], objective.class_weights
+    if weights is not None:
+        checks.of_shape(weights, (k,), "class weights", "one a class")
+    size = objective.size_weight * excess(sets, labels, objective.target_size, weights)
     if objective.set_loss is not None:
-        loss = loss + objective.set_loss(sets, labels)
+        loss = xp.mean(size) + objective.set_loss(sets, labels)
     elif objective.loss_matrix is not None:
-        matrix = objective.loss_matrix
-        matrix = matrix(int(sets.shape[1])) if callable(matrix) else matrix
-        loss = loss + class_loss(sets, labels, matrix)
-    return namespace(sets=sets).log(loss + _EPSILON)
+        loss = xp.mean(size + _cost(sets, labels, objective.loss_matrix))
+    else:
+        loss = xp.mean(size)
+    return xp.log(loss + _EPSILON)
+
+
+def _cost(sets: Array, labels: Array, matrix: Any) -> Array:
+    """What each example adds to the class loss, (n,); matrix: (K, K), or a function of K."""
+    if matrix is identity:
+        return missed(sets, labels)
+    k = sets.shape[1]
+    if callable(matrix):
+        matrix = checks.not_negative(matrix(int(k)), "loss matrix")
+    checks.of_shape(matrix, (k, k), "loss matrix", "a row a true class")
+    return cost(sets, labels, matrix)
 
 
 def _check_sets_settings(objective: ConfTr | CoverTr) -> None:
@@ -199,6 +223,11 @@ def _check_sets_settings(objective: ConfTr | CoverTr) -> None:
             raise TypeError(f"{name} must be a value such as {value.__name__}(...), not the class.")
         if not callable(value) and not (name == "set_loss" and value is None):
             raise TypeError(f"{name} must be a function; got {value!r}.")
+    for name in ("class_weights", "loss_matrix"):
+        value = getattr(objective, name)
+        if value is not None and not callable(value):
+            known = checks.not_negative(value, name.replace("_", " "))
+            object.__setattr__(objective, name, known)
     if objective.set_loss is not None and objective.loss_matrix is not None:
         raise ValueError(
             "give loss_matrix or set_loss, not both: each is the loss beside the size."

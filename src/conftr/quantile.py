@@ -2,10 +2,11 @@
 
 With conformity scores the threshold is tau = E_(r), the r-th smallest of n calibration scores,
 r = floor(alpha (n + 1)). Its derivative is the mean of dE_i over the examples whose score equals
-tau; the estimators differ in which scores near tau they average over. All but `SmoothSort` keep
-the exact value of tau and estimate only its gradient:
+tau; the estimators differ in which scores near tau they average over. All have the form
 
-    tau = sg(E_(r)) + (m - sg(m)),   m = sum_i w_i E_i,   sg = stop-gradient.
+    tau = value + sum_i w_i (E_i - sg(E_i)),   sum_i w_i = 1,   sg = stop-gradient.
+
+All but `SmoothSort` keep the exact value E_(r) and estimate only its gradient w.
 
 An estimator is a value: a frozen dataclass, callable on (scores (n,), alpha) -> tau.
 """
@@ -13,17 +14,34 @@ An estimator is a value: a frozen dataclass, callable on (scores (n,), alpha) ->
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from conftr import checks
-from conftr.arrays import Array, hard_sort, host, namespace, smallest, stop_gradient
-from conftr.sorting import mix
+from conftr.arrays import (
+    Array,
+    at_least,
+    constant,
+    hard_sort,
+    library,
+    namespace,
+    settled,
+    smallest,
+    stop_gradient,
+    unsort,
+)
+from conftr.sorting import read
+
+_LOWEST = -1e30  # stands in for scores of -inf, so that differences are numbers
+_FAR = -100.0  # bandwidths away, where the kernel is 0
 
 Quantile: TypeAlias = Callable[[Array, float], Array]
 Position: TypeAlias = Callable[[int, float], tuple[int, int]]
@@ -40,12 +58,14 @@ def rank(n: int, alpha: Any) -> int:
     (n + 1) then falls short of an integer by no more than the rounding of a difference such as
     1 - 0.9, it is that integer; this could cost the guarantee 4.4e-16.
     """
-    value = _decimal(alpha) + Fraction(2 * float(np.finfo(np.float64).eps))
+    return _rank(n, checks.one_probability(alpha, "alpha"))
+
+
+@settled
+@lru_cache(maxsize=4096)
+def _rank(n: int, alpha: float) -> int:
+    value = Fraction(str(alpha)) + Fraction(2 * float(np.finfo(np.float64).eps))
     return min(n, math.floor(value * (n + 1)))
-
-
-def _decimal(alpha: Any) -> Fraction:
-    return Fraction(str(host(alpha)[()]))
 
 
 def examples_needed(alpha: float) -> int:
@@ -65,7 +85,13 @@ def paper_position(n: int, alpha: float) -> tuple[int, int]:
 
     At n = 250 and alpha = .01 these are the 3rd and 4th smallest scores, where the exact rank is 2.
     """
-    h = _decimal(alpha) * Fraction(n + 1, n) * (n - 1)
+    return _paper_position(n, checks.one_probability(alpha, "alpha"))
+
+
+@settled
+@lru_cache(maxsize=4096)
+def _paper_position(n: int, alpha: float) -> tuple[int, int]:
+    h = Fraction(str(alpha)) * Fraction(n + 1, n) * (n - 1)
     return min(math.floor(h), n - 1), min(math.ceil(h), n - 1)
 
 
@@ -86,11 +112,11 @@ class SmoothSort:
 
     def __call__(self, scores: Array, alpha: float) -> Array:
         """Read the soft order statistics next to the position, (n,) -> ()."""
-        n = _size(scores, alpha)
+        scores, n, alpha = _checked(scores, alpha)
         low, high = self.position(n, alpha)
-        keys, _ = hard_sort(scores)
-        values = mix(keys, keys, self.dispersion)
-        return values[low] if low == high else (values[low] + values[high]) / 2
+        keys, order = hard_sort(stop_gradient(scores))
+        tau, slopes = read(keys, constant(_halves(n, low, high), keys), self.dispersion)
+        return _with_gradient(tau, scores, unsort(slopes, order))
 
 
 @dataclass(frozen=True)
@@ -99,8 +125,10 @@ class OrderStatistic:
 
     def __call__(self, scores: Array, alpha: float) -> Array:
         """E_(r), (n,) -> ()."""
-        tau = _order_statistic(scores, alpha)
-        return _with_gradient(tau, scores, scores == tau)
+        scores, n, alpha = _checked(scores, alpha)
+        fixed, place = stop_gradient(scores), exact_position(n, alpha)[0]
+        tau = smallest(fixed, place + 1)[place]
+        return _with_gradient(tau, scores, _mean_over(fixed == tau, fixed))
 
 
 @dataclass(frozen=True)
@@ -121,15 +149,16 @@ class Nearest:
 
     def __call__(self, scores: Array, alpha: float) -> Array:
         """E_(r) with a gradient of 1/m at the m nearest scores, (n,) -> ()."""
-        xp, n = namespace(scores=scores), _size(scores, alpha)
-        place, _ = exact_position(n, alpha)
-        m = max(1, round(self.fraction * n))
+        scores, n, alpha = _checked(scores, alpha)
+        xp, fixed = library(scores), stop_gradient(scores)
+        place, m = exact_position(n, alpha)[0], _share(n, float(self.fraction))
         # The m nearest stand next to each other in sorted order: try each run of m about tau.
         first, last = max(0, place - m + 1), min(place, n - m)
-        ordered = smallest(stop_gradient(scores), last + m)
+        ordered = smallest(fixed, last + m)
         tau = ordered[place]
         reach = xp.maximum(tau - ordered[first : last + 1], ordered[first + m - 1 :] - tau)
-        return _with_gradient(tau, scores, xp.abs(scores - tau) <= xp.min(reach))
+        near = xp.abs(fixed - tau) <= xp.min(reach)
+        return _with_gradient(tau, scores, _mean_over(near, fixed))
 
 
 @dataclass(frozen=True)
@@ -144,43 +173,61 @@ class Kernel:
 
     def __call__(self, scores: Array, alpha: float) -> Array:
         """E_(r) with a gradient that falls with the distance, (n,) -> ()."""
-        xp = namespace(scores=scores)
-        tau = _order_statistic(scores, alpha)
-        distance = (stop_gradient(scores) - tau) / self.bandwidth
-        return _with_gradient(tau, scores, xp.exp(-(distance**2) / 2))
+        scores, n, alpha = _checked(scores, alpha)
+        xp, fixed = library(scores), stop_gradient(scores)
+        place, _ = exact_position(n, alpha)
+        tau = smallest(fixed, place + 1)[place]
+        nearness = at_least(xp.abs(fixed - tau) / -self.bandwidth, _FAR)
+        return _with_gradient(tau, scores, _mean_over(xp.exp(nearness**2 / -2), fixed))
 
 
-def _order_statistic(scores: Array, alpha: float) -> Array:
-    place, _ = exact_position(_size(scores, alpha), alpha)
-    return smallest(stop_gradient(scores), place + 1)[place]
+def _mean_over(weights: Array, scores: Array) -> Array:
+    """Weights (n,), or those chosen among the scores, in the type of the scores and of sum 1."""
+    weights = constant(weights, scores)
+    return weights / library(scores).sum(weights)
 
 
 def _with_gradient(tau: Array, scores: Array, weights: Array) -> Array:
-    """The value of tau with the gradient sum_i w_i dE_i / sum_i w_i, over the finite scores."""
-    xp = namespace(scores=scores)
-    finite = xp.isfinite(scores)
-    weights = xp.where(finite, xp.astype(weights, scores.dtype), 0.0)
-    total = xp.sum(weights)
-    mean = xp.sum(weights * xp.where(finite, scores, 0.0)) / xp.where(total > 0, total, 1.0)
-    return tau + (mean - stop_gradient(mean))
+    """The value tau with the gradient sum_i w_i dE_i."""
+    return tau + library(scores).sum(weights * (scores - stop_gradient(scores)))
 
 
-def _size(scores: Array, alpha: float) -> int:
-    """The number of scores, saying so where it is too small for alpha."""
+@settled
+@lru_cache(maxsize=64)
+def _halves(n: int, low: int, high: int) -> npt.NDArray[np.float64]:
+    """1/2 at either place, (n,)."""
+    halves: npt.NDArray[np.float64] = np.eye(n)[[low, high]].sum(axis=0) / 2
+    return halves
+
+
+@settled
+def _share(n: int, fraction: float) -> int:
+    return max(1, round(fraction * n))
+
+
+def _checked(scores: Array, alpha: Any) -> tuple[Array, int, float]:
+    """Scores (n,) without -inf, their number, saying so where it is too small for alpha, alpha."""
     namespace(scores=scores)
     if scores.ndim != 1 or scores.shape[0] == 0:
         raise ValueError(
             f"scores must have shape (n,) with n >= 1, one for each calibration example; "
             f"got shape {tuple(scores.shape)}."
         )
-    checks.one_probability(alpha, "alpha")
-    n = int(scores.shape[0])
+    n, alpha = operator.index(scores.shape[0]), checks.one_probability(alpha, "alpha")
     if rank(n, alpha) == 0:
-        warnings.warn(
-            f"{n} examples calibrate where alpha = {float(alpha):g} needs at least "
-            f"{examples_needed(alpha)}: the smallest score stands in for the quantile. Training "
-            f"can go on like this; a larger batch or alpha, or fraction=None, avoids it.",
-            CalibrationWarning,
-            stacklevel=3,
-        )
-    return n
+        _say_too_few(n, alpha)
+    return at_least(scores, _LOWEST), n, alpha
+
+
+@settled
+def _say_too_few(n: int, alpha: float) -> None:
+    warnings.warn(_too_few(n, alpha), CalibrationWarning, stacklevel=6)  # who called the estimator
+
+
+@lru_cache(maxsize=64)
+def _too_few(n: int, alpha: float) -> str:
+    return (
+        f"{n} examples calibrate where alpha = {alpha:g} needs at least "
+        f"{examples_needed(alpha)}: the smallest score stands in for the quantile. Training "
+        f"can go on like this; a larger batch or alpha, or fraction=None, avoids it."
+    )

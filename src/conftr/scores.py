@@ -23,8 +23,10 @@ from conftr.arrays import (
     is_concrete,
     log_softmax,
     namespace,
+    running_sum,
     stop_gradient,
     unsort,
+    with_value,
 )
 from conftr.masses import ranked_masses
 from conftr.sorting import mix, unmix
@@ -42,6 +44,11 @@ def thr(logits: Array) -> Array:
     others have, down to amounts below 1e-35, where its score is positive by less than 1e-30.
     """
     return by_rows(_thr_rows, checks.logits_array(logits))
+
+
+def log_probabilities(logits: Array) -> Array:
+    """log softmax(logits) as it is: `thr` for soft sets."""
+    return log_softmax(checks.logits_array(logits))
 
 
 def thr_probs(logits: Array) -> Array:
@@ -101,7 +108,7 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
     xp, draws = namespace(logits=logits), checks.uniforms(u, logits)
     keys, order = hard_sort(xp.exp(log_softmax(logits)))
     mass = mix(keys, keys, dispersion)
-    soft = unmix(xp.cumulative_sum(mass, axis=-1) - draws * mass, keys, dispersion)
+    soft = unmix(running_sum(mass) - draws * mass, keys, dispersion)
     return unsort(soft, order)
 
 
@@ -112,16 +119,18 @@ def _thr_rows(logits: Array) -> Array:
     """
     xp, plain = namespace(logits=logits), log_softmax(logits)
     fixed = stop_gradient(plain)
-    sure = fixed > _SURE  # of at most one class in a row
-    if plain.shape[1] == 1 or (is_concrete(sure) and not bool(xp.any(sure))):
+    if plain.shape[0] == 0 or plain.shape[1] == 1:
         return plain
+    if is_concrete(fixed) and float(xp.max(fixed)) <= _SURE:
+        return plain
+    sure = fixed > _SURE  # of at most one class in a row
     rivals = xp.where(sure, -math.inf, fixed)
     rest = xp.sum(xp.exp(rivals), axis=-1, keepdims=True)
     nearest = xp.max(rivals, axis=-1, keepdims=True)
     log_rest = nearest + xp.log(xp.sum(xp.exp(rivals - nearest), axis=-1, keepdims=True))
     beyond = (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW
     exact = xp.where(rest < _UNDERFLOW, beyond, xp.log1p(-xp.where(rest < 0.5, rest, 0.5)))
-    return xp.where(sure, exact + (plain - fixed), plain)
+    return with_value(plain, xp.where(sure, exact, fixed))
 
 
 def _aps_rows(logits: Array, u: Array) -> Array:
