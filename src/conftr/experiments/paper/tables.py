@@ -329,8 +329,8 @@ ABLATION = Exhibit(
     ),
     (
         "Sets are calibrated for alpha = .01 whatever alpha was trained for.",
-        "Where the paper's runs do not converge (batch size 100, alpha .05 and .1), some of ours do "
-        "and some do not, as their deviations say; a mean of such runs means little.",
+        "Where the paper's runs do not converge (batch size 100, alpha .05 and .1), some of ours "
+        "do and some do not, as their deviations say; a mean of such runs means little.",
         "The published accuracy of 20.23 at a size weight of .005 looks like a misprint of 90.23.",
     ),
 )
