@@ -27,6 +27,7 @@ bench: setup
 	$(BIN)/python benchmarks/posthoc.py
 	$(BIN)/python benchmarks/objectives.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/prediction.py
 
 # The site, into site/; anything that is not as it should be ends it.

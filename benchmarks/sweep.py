@@ -1,0 +1,107 @@
+"""Configurations per minute: a sweep's bundle against one configuration after the other.
+
+MNIST, linear, conformal training with a class loss at batch 500, each configuration measured on
+held-out training examples. One at a time is a plain loop: make the objective, fit, predict,
+evaluate; every objective is another program to compile. The bundle trains the same configurations
+as one program, as many side by side as there are cores. One run, the least of interleaved rounds,
+all compiled programs forgotten before each.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import jax
+
+import conftr
+from conftr import data
+from conftr.experiments import settings
+from conftr.experiments.bundles import ground, sizes
+from conftr.experiments.grids import Stage
+from conftr.experiments.sweep import Sweep
+from conftr.machine import cores
+from conftr.training import SGD, Plan, fit, predict_logits, trial_keys
+
+GRID = {
+    "batch_size": (500,),
+    "learning_rate": (0.05, 0.01),
+    "temperature": (0.5, 1),
+    "size_weight": (0.1, 0.5),
+    "target_size": (1,),
+}
+EPOCHS = (5, 50)
+ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 2
+LEAST = 1.5
+
+
+def asked(epochs: int) -> Sweep:
+    wish = settings.Wish(epochs=epochs)
+    return Sweep("mnist", settings.setup("mnist"), "conftr-class", GRID, wish=wish)
+
+
+def together(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
+    bundle = [sweep.entrants(values, Stage())[0] for values in sweep.configurations()]
+    return sizes(bundle, load=lambda _: mnist)
+
+
+def one_at_a_time(sweep: Sweep, mnist: data.Dataset) -> list[float]:
+    place = ground(sweep.entrants(sweep.configurations()[0], Stage())[0], lambda _: mnist)
+    found = []
+    quantile = conftr.SmoothSort(0.1, position=conftr.paper_position)
+    for values in sweep.configurations():
+        batch, rate, *rest = values.values()
+        named = dict(zip(("temperature", "size_weight", "target_size"), rest, strict=True))
+        objective = conftr.ConfTr(0.01, quantile=quantile, loss_matrix=conftr.identity, **named)
+        plan = Plan(sweep.wish.epochs or 1, batch, SGD(rate))
+        fitted = fit(trial_keys(0, 1)[0], place.model, place.data, objective, plan)
+        logits = predict_logits(
+            place.model, fitted, place.x, shift=place.data.shift, scale=place.data.scale
+        )
+        n = len(place.y) // 2
+        records = conftr.evaluate(logits, place.y, score=conftr.thr, alpha=0.01, n_cal=n)
+        found.append(sum(one["inefficiency"] for one in records) / len(records))
+    return found
+
+
+WAYS = {"together": together, "one at a time": one_at_a_time}
+
+
+def seconds(run: Callable[[], object]) -> tuple[float, float]:
+    """On the clock, and of the processor; nothing is compiled before."""
+    jax.clear_caches()
+    clock, cpu = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - clock, time.process_time() - cpu
+
+
+def measure(epochs: int, mnist: data.Dataset) -> float:
+    sweep = asked(epochs)
+    count = len(sweep.configurations())
+    least = dict.fromkeys(WAYS, (float("inf"), float("inf")))
+    for _ in range(ROUNDS):
+        for name, way in WAYS.items():
+            least[name] = min(least[name], seconds(partial(way, sweep, mnist)))
+    print(f"MNIST linear, {count} configurations of {epochs} epochs, {cores()} cores")
+    for name, (clock, cpu) in least.items():
+        rate = 60 * count / clock
+        print(f"  {name:14} {rate:7.1f} configurations a minute, {cpu / clock:.1f} cores busy")
+    return least["one at a time"][0] / least["together"][0]
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", conftr.CalibrationWarning)
+    mnist = data.load("mnist")
+    for epochs in EPOCHS:
+        ratio = measure(epochs, mnist)
+        missed = "" if ratio >= LEAST else ": MISSED"
+        print(
+            f"  a bundle over one at a time {ratio:28.2f}  (at least {LEAST}{missed})", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
