@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from conftr import Avoid, ConformalClassifier, Separate, Shape, artefact, training
 from conftr.cli import app, wishes
+from conftr.jobs import summary
 from conftr.metrics import coverage_law
 
 CLASSES = ["blue", "green", "red"]
@@ -123,7 +124,7 @@ def test_predict_writes_the_sets_in_order(model, place, tmp_path, kind, source):
     p = found.select("p_blue", "p_green", "p_red").to_numpy()
     np.testing.assert_allclose(p, clf.predict_proba(asked), atol=6e-7)
     covered = np.mean([y in one for y, one in zip(rows(500, 1)["colour"], sets, strict=True)])
-    assert f"{100 * covered:.3g} % of the 500 sets whose 'colour' is known hold it" in done.stderr
+    assert f"{100 * covered:.1f} % of the 500 sets whose 'colour' is known hold it" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
@@ -153,7 +154,7 @@ def test_predict_counts_in_json(model, place, tmp_path):
 def test_labels_that_the_model_never_met_are_told(model, place, tmp_path):
     rows(20, 2).with_columns(colour=pl.lit("pink")).write_csv(tmp_path / "pink.csv")
     done = ran("predict", model, tmp_path / "pink.csv", "--out", tmp_path / "sets.csv")
-    assert "0 % of the 20 sets" in done.stderr
+    assert "0.0 % of the 20 sets" in done.stderr
     assert "20 of these rows are of classes that the model never met" in done.stderr
 
 
@@ -217,6 +218,9 @@ def test_groups_have_their_own_promise(place, tmp_path):
     )
     assert found["group_by"] == "site"
     assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    words = dict(summary.lines(found))
+    assert words["Promise"].endswith("hold the true class, in each site.")
+    assert "2 of 2 groups agree with the promise" in words["Coverage"]
     assert sum(group["test_rows"] for group in found["groups"]) == found["test_rows"]
     elsewhere = rows(40, 3).with_columns(site=pl.lit("west"))
     elsewhere.write_csv(tmp_path / "west.csv")
@@ -316,7 +320,7 @@ def test_images_with_a_wish(tmp_path):
     arguments = ["--separate", "0|2", "--method", "conformal", "--alpha", 0.2]
     done = ran("fit", tmp_path / "images.npz", *arguments, "--out", tmp_path / "model")
     assert "Wishes" in done.stdout
-    assert "of the sets concerned mix" in done.stdout
+    assert "of the sets concerned hold what they should not" in done.stdout
     assert "NEW.npz" in done.stdout
     shown = artefact.evidence(tmp_path / "model")
     assert shown.pictures.shape == (48, 4, 4)

@@ -121,7 +121,7 @@ def words(tally: Tally, request: Request) -> str:
     if tally.labelled:
         share = 100 * tally.covered / tally.labelled
         told.append(
-            f"{share:.3g} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
+            f"{share:.1f} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
             f"known hold it."
         )
     if tally.strangers:

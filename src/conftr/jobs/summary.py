@@ -16,7 +16,13 @@ _VERDICTS = {
     "above": "is above what chance explains: sets are larger than they would have to be",
     "everything": "says nothing: there are too few calibration rows for this alpha",
 }
-_GROUPS = 10  # in a list
+_GROUPS = {
+    "agrees": "",
+    "below": "below what chance explains",
+    "above": "above what chance explains",
+    "everything": "too few calibration rows",
+}
+_SHOWN = 10  # groups in a list
 
 
 def summary(evidence: Evidence) -> dict[str, Any]:
@@ -78,7 +84,9 @@ def _mean(values: Any, where: Any) -> float | None:
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The numbers as lines, each with a word to go in front."""
     chosen, *others = found["candidates"]
-    yield "Promise", f"at least {_percent(1 - found['alpha'])} of the sets hold the true class."
+    within = f", in each {found['group_by']}" if found["group_by"] else ""
+    share = f"{100 * (1 - found['alpha']):.6g} %"
+    yield "Promise", f"at least {share} of the sets hold the true class{within}."
     if "before" in found:
         yield "Before", f"{_coverage(found['before'], 'fresh rows')}"
     yield "Coverage", _coverage(found)
@@ -92,25 +100,38 @@ def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
     told = f"{_percent(found['coverage'])} of {found['test_rows']:,} {rows}"
     groups = found["groups"]
-    if len(groups) == 1:
-        low, high = (count / found["test_rows"] for count in groups[0]["chance"])
-        told += f" (chance allows {_percent(low)} to {_percent(high)})"
-    behind = [one["name"] for one in groups if one["verdict"] == "below"]
-    if len(groups) > 1 and behind:
-        more = ", ..." if behind[_GROUPS:] else ""
-        told += f" (below in {', '.join(behind[:_GROUPS])}{more})"
-    return f"{told}, which {_VERDICTS[found['verdict']]}."
+    if len(groups) > 1:
+        return f"{told}; {_by_group(groups)}."
+    low, high = (count / found["test_rows"] for count in groups[0]["chance"])
+    chance = f"chance allows {_percent(low)} to {_percent(high)}"
+    return f"{told} ({chance}), which {_VERDICTS[found['verdict']]}."
+
+
+def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
+    """Which groups agree with the promise, and the names of those that do not."""
+    by_verdict = {
+        verdict: [one["name"] for one in groups if one["verdict"] == verdict] for verdict in _GROUPS
+    }
+    agree = len(by_verdict.pop("agrees"))
+    told = [f"{agree} of {len(groups)} groups agree with the promise"]
+    for verdict, names in by_verdict.items():
+        if names:
+            shown = ", ".join(names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
+            told.append(f"{_GROUPS[verdict]}: {shown}")
+    return "; ".join(told)
 
 
 def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     chosen, *others = candidates
     if chosen.get("unwanted") is not None:
         compared = "".join(f"; {one['name']}: {_percent(one['unwanted'])}" for one in others)
-        yield "Wishes", f"{_percent(chosen['unwanted'])} of the sets concerned mix{compared}."
+        share = _percent(chosen["unwanted"])
+        yield "Wishes", f"{share} of the sets concerned hold what they should not{compared}."
     if chosen.get("shrunk_size") is not None:
         compared = "".join(f"; {one['name']}: {one['shrunk_size']:.2f}" for one in others)
-        yield "Wishes", f"{chosen['shrunk_size']:.2f} classes a set to be shrunk{compared}."
+        size = f"{chosen['shrunk_size']:.2f}"
+        yield "Wishes", f"{size} classes in the sets that should shrink{compared}."
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.1f} %"
