@@ -140,26 +140,33 @@ def _cross_entropy(lengths: Sequence[int]) -> list[Recipe]:
 
 
 class _Row(NamedTuple):
-    """Settings of conformal training; the class loss is L = I, or 0."""
+    """Settings of conformal training.
 
-    class_loss: bool
-    temperature: float
+    length: which of the lengths. cross_entropy: its weight beside the log of the conformal loss,
+    which steadies training; the paper's is 0. class_loss: L = I, or 0.
+    """
+
+    length: int
     cross_entropy: float
+    temperature: float
     learning_rate: float
     weight_decay: float
+    class_loss: bool = True
 
 
-_LONG = (
-    _Row(True, 1.0, 0.0, 0.03, _WEAK),
-    _Row(True, 0.1, 0.0, 0.03, _WEAK),
-    _Row(True, 0.1, 0.1, 0.03, _STRONG),
-    _Row(True, 1.0, 0.0, 0.1, _WEAK),
-    # Without a class loss training is lost from a random start more often than not; with some
-    # cross-entropy it is not.
-    _Row(False, 1.0, 0.1, 0.03, _WEAK),
-    _Row(False, 1.0, 0.3, 0.03, _WEAK),
+_GRID = (
+    _Row(0, 1.0, 1.0, 0.1, _STRONG),
+    _Row(0, 3.0, 1.0, 0.1, _STRONG),
+    _Row(0, 1.0, 1.0, 0.1, _WEAK),
+    _Row(0, 0.0, 1.0, 0.03, _WEAK),
+    _Row(0, 0.1, 0.1, 0.03, _STRONG),
+    _Row(0, 0.3, 1.0, 0.03, _WEAK, class_loss=False),
+    _Row(1, 1.0, 1.0, 0.1, _STRONG),
+    _Row(1, 3.0, 1.0, 0.1, _STRONG),
+    _Row(1, 1.0, 1.0, 0.03, _STRONG),
+    _Row(1, 0.0, 0.1, 0.03, _STRONG),
+    _Row(2, 3.0, 1.0, 0.1, _STRONG),
 )
-_SHORT = (_Row(True, 0.1, 0.0, 0.03, _STRONG), _Row(False, 1.0, 0.3, 0.03, _STRONG))
 
 
 def _conformal(alpha: float, classes: int, lengths: Sequence[int]) -> list[Recipe]:
@@ -173,10 +180,8 @@ def _conformal(alpha: float, classes: int, lengths: Sequence[int]) -> list[Recip
         class_weights=np.ones(classes),
         cross_entropy_weight=0.1,
     )
-    rows = [(lengths[0], row) for row in _LONG] + [
-        (lengths[1], row) for row in _SHORT[: len(lengths) - 1]
-    ]
-    return [_recipe(objective, classes, *row) for row in rows if few or not row[1].class_loss]
+    rows = [row for row in _GRID if row.length < len(lengths) and (few or not row.class_loss)]
+    return [_recipe(objective, classes, lengths[row.length], row) for row in rows]
 
 
 def _recipe(objective: ConfTr, classes: int, epochs: int, row: _Row) -> Recipe:
