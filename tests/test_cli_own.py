@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from conftr import Avoid, ConformalClassifier, Separate, Shape, artefact, training
 from conftr.cli import app, wishes
+from conftr.data.dataset import permutation
 from conftr.jobs import summary
 from conftr.metrics import coverage_law
 
@@ -198,6 +199,18 @@ def test_the_same_command_gives_the_same_model_and_json(model, place, tmp_path):
     asked = rows(500, 1).drop("id", "colour")
     first, second = (artefact.load(path).predict_proba(asked) for path in (model, out))
     np.testing.assert_array_equal(first, second)
+
+
+def test_what_the_user_should_know_of_a_file_is_said(place, tmp_path):
+    frame = pl.concat([rows(700, 0), rows(1, 1).with_columns(colour=pl.lit("pink"))])
+    frame = frame.with_columns(id=pl.Series([f"row {i}" for i in range(701)]))
+    frame.write_csv(tmp_path / "rows.csv")
+    arguments = [tmp_path / "rows.csv", *FIT[:2], *FIT[4:], "--out", tmp_path / "model"]
+    seeds = (seed for seed in range(100) if 700 in permutation(701, seed)[:140])
+    done = ran("fit", *arguments, "--seed", next(seeds))
+    assert "column 'id' is different in every row" in done.stderr
+    assert "too rare to be tested on, and only learned from: pink" in done.stderr
+    assert "pink" in artefact.evidence(tmp_path / "model").classes
 
 
 def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
@@ -400,9 +413,9 @@ def test_wishes_that_cannot_be_read_are_refused_in_words(typed, words):
         (["fit", "rows.csv"], "say with --target which column"),
         (["fit", "rows.csv", "--target", "color"], "there is no column 'color'"),
         (["fit", "nothing.csv", "--target", "y"], "there is no file nothing.csv"),
-        (["fit", "rows.csv", "--target", "colour", "--avoid", "red,pink"], "the class 'pink'"),
-        (["fit", "rows.csv", "--target", "colour", "--alpha", "2"], "alpha must lie strictly"),
-        (["fit", "rows.csv", "--target", "colour", "--test-share", "1"], "--test-share must leave"),
+        (["fit", "rows.csv", *FIT, "--avoid", "red,pink"], "the class 'pink'"),
+        (["fit", "rows.csv", *FIT, "--alpha", "2"], "alpha must lie strictly"),
+        (["fit", "rows.csv", *FIT, "--test-share", "1"], "--test-share must leave"),
         (["predict", "nothing", "rows.csv"], "in nothing"),
         (["predict", "model", "nothing.csv"], "there is no file nothing.csv"),
         (["predict", "model", "new.csv", "--out", "sets.xlsx"], "--out must be a .csv, .tsv"),
@@ -412,6 +425,7 @@ def test_wishes_that_cannot_be_read_are_refused_in_words(typed, words):
         (["predict", "model", "new.csv", "--alpha", "0"], "alpha must lie strictly"),
         (["calibrate", "nothing", "new.csv"], "in nothing"),
         (["calibrate", "logits", "new.csv"], "say with --target which column"),
+        (["calibrate", "model", "new.csv", "--alpha", "0"], "alpha must lie strictly"),
         (["report", "nothing"], "in nothing"),
     ],
 )

@@ -66,6 +66,8 @@ def fit(
         place = folders.check(out or Path(f"{Path(file).stem}-conftr"), overwrite=overwrite)
         wanted = Wanted(target, labels, group_by, tuple(drop or ()), tuple(category or ()))
         own = read(file, wanted, data_dir=data_dir)
+        for note in own.notes:
+            watch.note(note)
         names = by_text(sorted(set(own.y.tolist())))
         shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
         use_compilation_cache()
@@ -131,7 +133,9 @@ def calibrate(
         asked = fitting.Task(test_share=test_share, seed=seed)
         before = None
         if model in calibrating.OUTPUTS:
-            task = dataclasses.replace(asked, alpha=alpha or 0.1, score=score or opt.Score.THR)
+            task = dataclasses.replace(
+                asked, alpha=0.1 if alpha is None else alpha, score=score or opt.Score.THR
+            )
             names = classes.split(",") if classes else ()
             result = calibrating.outputs(model, file, wanted, task, names)
         else:

@@ -74,7 +74,7 @@ def saved(
     target = wanted.target or target_of(model)
     grouped = wanted.group_by or ((target or TARGET) if by == CLASS else group_by(clf))
     wanted = replace(wanted, target=target, group_by=grouped)
-    task = replace(task, alpha=alpha or clf.alpha_, by_class=wanted.by_class)
+    task = replace(task, alpha=clf.alpha_ if alpha is None else alpha, by_class=wanted.by_class)
     own = _read_for(clf, file, wanted)
     before = evidence_of(clf, own.X, own.y, groups=own.groups if group_by(clf) else None)
     rest, test, notes = divided(own.y, task)

@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A classifier, what it showed on test examples, and what the user should know."""
+    """A classifier, what it showed on test examples, and what the user should know of those."""
 
     clf: ConformalClassifier
     evidence: Evidence
