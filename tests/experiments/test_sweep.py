@@ -208,16 +208,16 @@ def test_killed_again_and_again_it_ends_in_the_same_record(swept, tmp_path):
     place, chance = tmp_path / "killed", random.Random(4)
     command = [sys.executable, "-c", KILLABLE, str(place)]
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    for attempt in range(12):
+    for attempt in range(9):
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": paths}
         ) as child:
-            patience = chance.randrange(3, 8) if attempt < 3 else 10**6
+            patience = chance.randrange(3, 8) if attempt < 2 else 10**6
             lines = [line for _, line in zip(range(patience), child.stdout, strict=False)]
             if lines and lines[-1] == "done\n":
                 break
             time.sleep(chance.uniform(0, 0.2))
             child.send_signal(signal.SIGKILL)
-    assert attempt >= 3
+    assert attempt >= 2
     (record,) = sweep([ASKED], Workshop(Store(place), place / "runs", load=poisoned))
     assert without_times(record) == without_times(swept)
