@@ -219,7 +219,8 @@ def demo(
 ) -> None:
     """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
     command = f"conftr fit digits --alpha 0.02 --method conformal --avoid '{_ALIKE}' --out {out}"
-    typer.echo(command, err=True)
+    if not quiet:
+        typer.echo(command, err=True)
     fit(
         "digits",
         alpha=0.02,
