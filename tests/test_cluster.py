@@ -28,8 +28,12 @@ from conftr.experiments.runner import Workshop
 from conftr.experiments.settings import Wish
 from conftr.experiments.sweep import Sweep
 
-# Nodes are started by forking; JAX warns of that wherever it runs.
-pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+pytestmark = [
+    # Nodes are started by forking; JAX warns of that wherever it runs.
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    # Ray leaves the logs of its client's server open.
+    pytest.mark.filterwarnings("ignore:unclosed file .*ray_client_server:ResourceWarning"),
+]
 
 PATIENCE = 120  # seconds
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
@@ -44,6 +48,14 @@ ASKED = Sweep(
 
 
 @pytest.fixture(scope="module")
+def client_port():
+    """Where the cluster is to take clients."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
 def no_kept_programs():
     """A worker that is killed while it writes a compiled program leaves half of it behind."""
     with pytest.MonkeyPatch.context() as patch:
@@ -52,12 +64,13 @@ def no_kept_programs():
 
 
 @pytest.fixture(scope="module")
-def nodes(no_kept_programs):
+def nodes(no_kept_programs, client_port):
     """A cluster of two nodes, on which this process is connected."""
     import ray
     from ray.cluster_utils import Cluster as Nodes
 
-    found = Nodes(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
+    head = NODE | {"include_dashboard": False, "ray_client_server_port": client_port}
+    found = Nodes(initialize_head=True, head_node_args=head)
     try:
         found.add_node(**NODE)
         with connect(found.address):
@@ -69,7 +82,7 @@ def nodes(no_kept_programs):
 
 @pytest.fixture
 def machines(nodes):
-    return Cluster(models=1)
+    return Cluster(most=1)
 
 
 def shop(place):
@@ -191,12 +204,12 @@ def told(self, scores):
     print("entered", flush=True)
 ledger.Ledger.enter = told
 with connect(sys.argv[2]):
-    sweep([ASKED], shop(Path(sys.argv[1])), Cluster(models=1))
+    sweep([ASKED], shop(Path(sys.argv[1])), Cluster(most=1))
 """
 
 
 def killed_driver(place, address):
-    """Another process sweeps, and is killed once something was measured."""
+    """Another process sweeps, as Ray's client, and is killed once something was measured."""
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-c", DRIVER, str(place), address]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -225,8 +238,10 @@ def killing(nodes, count):
         killer.join(PATIENCE)
 
 
-def test_whoever_is_killed_the_store_ends_as_if_nobody_was(nodes, machines, undisturbed, tmp_path):
-    killed_driver(tmp_path, nodes.address)
+def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
+    nodes, client_port, machines, undisturbed, tmp_path
+):
+    killed_driver(tmp_path, f"ray://127.0.0.1:{client_port}")
     assert 1 <= len(stored(tmp_path)) < len(undisturbed)
     assert not (tmp_path / "results").exists()
     with killing(nodes, 3) as killed:

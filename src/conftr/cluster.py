@@ -36,14 +36,13 @@ class Executor(Protocol):
     """What runs tasks.
 
     here: whether in this process, where a task may also report and keep checkpoints.
-    models: how many models a task had better train at a time.
     """
 
     @property
     def here(self) -> bool: ...  # noqa: D102
 
-    @property
-    def models(self) -> int: ...  # noqa: D102
+    def at_a_time(self, models: int) -> int:
+        """How many of so many models one task had better train."""
 
     def cores(self) -> int:
         """How many cores there are at this moment."""
@@ -56,8 +55,12 @@ class Executor(Protocol):
 class Here:
     """One task after the other, in this process; each keeps all cores busy."""
 
+    most: int = 24
     here: bool = True
-    models: int = 24
+
+    def at_a_time(self, models: int) -> int:  # noqa: ARG002
+        """Many, since they keep checkpoints."""
+        return self.most
 
     def cores(self) -> int:
         """Those of this process."""
@@ -75,12 +78,16 @@ HERE = Here()
 class Cluster:
     """Tasks of one core each on the Ray cluster that is connected, `connect` makes one.
 
-    Few models to a task: it starts again from nothing when its worker is lost, and a machine that
-    joins late finds something to do.
+    most: models of a task. Few: it starts again from nothing when its worker is lost, and a machine
+        that joins late finds something to do.
     """
 
+    most: int = 4
     here: bool = False
-    models: int = 4
+
+    def at_a_time(self, models: int) -> int:
+        """Few, and fewer where some machines would have none."""
+        return max(1, min(self.most, models // self.cores()))
 
     def cores(self) -> int:
         """Those of all machines that are there now."""

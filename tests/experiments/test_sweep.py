@@ -119,7 +119,7 @@ def test_a_larger_sweep_measures_only_what_is_new(swept, there, monkeypatch):
 @pytest.mark.parametrize("at_a_time", [1, 3])
 def test_a_configuration_is_the_same_whatever_trains_beside_it(swept, workshop, at_a_time):
     """To the last digit: so bundles may be made and lost in any way."""
-    (record,) = sweep([ASKED], replace(workshop, load=poisoned), Here(models=at_a_time))
+    (record,) = sweep([ASKED], replace(workshop, load=poisoned), Here(most=at_a_time))
     assert without_times(record) == without_times(swept)
 
 
@@ -133,7 +133,7 @@ def test_programs_are_compiled_once_for_all_bundles(workshop, monkeypatch):
     )
     try:
         once = replace(ASKED, stages=(Stage(0.02),), grid=ASKED.grid | {"batch_size": (401,)})
-        sweep([once], replace(workshop, load=poisoned), Here(models=1))
+        sweep([once], replace(workshop, load=poisoned), Here(most=1))
     finally:
         jax.monitoring.clear_event_listeners()
     # The epoch, the start of a trial and the logits; never one for each of four configurations.
@@ -142,7 +142,7 @@ def test_programs_are_compiled_once_for_all_bundles(workshop, monkeypatch):
 
 def test_the_best_so_far_is_shown(workshop, steps):
     once = replace(ASKED, stages=ASKED.stages[:1])
-    sweep([once], workshop, Here(models=2))
+    sweep([once], workshop, Here(most=2))
     *shown, last = [table for table in steps.tables if table.cells or not table.title]
     assert [table.title for table in shown] == [
         f"best of {n} of 8 configurations so far" for n in (2, 4, 6, 8)
@@ -198,7 +198,7 @@ place = Path(sys.argv[1])
 use_compilation_cache(place.parent / "programs")
 watch = Lines(lambda line: print(line, flush=True), seconds=0)
 shop = Workshop(Store(place), place / "runs", poisoned, watch, seconds=0)
-sweep([ASKED], shop, Here(models=2))
+sweep([ASKED], shop, Here(most=2))
 print("done", flush=True)
 """
 

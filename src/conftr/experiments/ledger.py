@@ -75,7 +75,7 @@ def measured(
     known = book.known(entrants)
     yield known
     missing = [one for one in entrants if one not in known]
-    bundles = bundled(missing, executor.models)
+    bundles = bundled(missing, executor.at_a_time(len(missing)))
     total, done = sum(one.epochs for one in entrants), sum(one.epochs for one in known)
     workshop.watch.step(title, done, total)
     # Whole datasets go where tasks run: those who do the work need none of their own.
