@@ -47,6 +47,8 @@ def table(tmp_path, name="data.csv", frame=ROWS, **options):
         ("data.csv", {"null_value": "?"}),
         ("data.tsv", {"separator": "\t"}),
         ("data.parquet", {}),
+        ("data [1]*.csv", {}),
+        ("data [1]*.parquet", {}),
     ],
 )
 def test_a_table_is_read_however_it_is_written(tmp_path, name, options):

@@ -29,7 +29,7 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
     """The whole table, with the types that its values have; the columns `texts` as text."""
     with _in_words(path):
         if path.suffix.lower() == ".parquet":
-            return pl.read_parquet(path).with_columns(
+            return pl.read_parquet(path, glob=False).with_columns(
                 pl.col(name).cast(pl.String) for name in texts
             )
         return pl.read_csv(
@@ -37,6 +37,7 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
             separator=_separator(path),
             null_values=list(MISSING),
             infer_schema_length=None,
+            glob=False,
             schema_overrides=dict.fromkeys(texts, pl.String),
             try_parse_dates=True,
         )
@@ -56,7 +57,7 @@ def blocks(path: Path, names: Sequence[str], *, rows: int) -> Iterator[pl.DataFr
     """
     with _in_words(path):
         if path.suffix.lower() == ".parquet":
-            parts: Iterable[pl.DataFrame] = pl.scan_parquet(path).select(names).collect_batches()
+            parts: Iterable[pl.DataFrame] = _scan(path).select(names).collect_batches()
         else:
             parts = (part.select(names) for part in _pieces(path, names))
         some = False
@@ -100,9 +101,13 @@ def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
 
 def _scan(path: Path) -> pl.LazyFrame:
     if path.suffix.lower() == ".parquet":
-        return pl.scan_parquet(path)
+        return pl.scan_parquet(path, glob=False)
     return pl.scan_csv(
-        path, separator=_separator(path), null_values=list(MISSING), infer_schema=False
+        path,
+        separator=_separator(path),
+        null_values=list(MISSING),
+        infer_schema=False,
+        glob=False,
     )
 
 
