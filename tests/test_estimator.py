@@ -47,6 +47,11 @@ def plain(**changes):
     return ConformalClassifier(**({"method": "cross-entropy", **SMALL} | changes))
 
 
+def quick(**changes):
+    """Without a network, where it makes no difference."""
+    return ConformalClassifier(**({"classifier": GaussianNB(), "random_state": 0} | changes))
+
+
 @pytest.fixture(scope="module")
 def auto():
     """Everything at once: cross-entropy, conformal training, with wishes and without."""
@@ -179,9 +184,9 @@ def test_labels_of_any_type(values):
     y = np.array(values)[(X[:, 0] > 0.5).astype(int)]
     if y.dtype.kind == "f":
         with pytest.raises(ValueError, match="Unknown label type"):
-            plain().fit(X, y)
+            quick().fit(X, y)
         y = np.round(y)
-    clf = plain().fit(X, y)
+    clf = quick().fit(X, y)
     assert clf.predict(X).dtype == y.dtype
     assert set(clf.predict(X)) <= set(y)
 
@@ -352,7 +357,7 @@ def test_coverage_through_fit_with_rare_classes():
     for seed in range(150):
         y = rng.choice(6, 400, p=weights)
         x = rng.normal(size=(400, 3)) + np.eye(6, 3)[y] + 0.5 * y[:, None]
-        clf = ConformalClassifier(classifier=GaussianNB(), calibration_size=39, random_state=seed)
+        clf = quick(calibration_size=39, random_state=seed)
         clf.fit(x[:200], y[:200])
         known = np.isin(y[200:], clf.classes_)
         sets = clf.predict_set(x[200:])
@@ -362,7 +367,7 @@ def test_coverage_through_fit_with_rare_classes():
 
 
 def test_a_classifier_of_scikit_learn():
-    clf = ConformalClassifier(classifier=GaussianNB(), random_state=0).fit(X, Y)
+    clf = quick().fit(X, Y)
     assert (clf.method_, clf.n_train_, clf.n_validation_) == ("GaussianNB", 480, 0)
     assert 0.85 < covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) < 0.95
     np.testing.assert_allclose(
@@ -410,13 +415,13 @@ def test_a_class_that_was_not_trained_on_has_probability_zero():
         warnings.simplefilter("ignore", conftr.CalibrationWarning)
         for seed in range(20):
             y[-1] = 2  # which may or may not be among the training examples
-            clf = ConformalClassifier(classifier=GaussianNB(), random_state=seed).fit(x, y)
+            clf = quick(random_state=seed).fit(x, y)
             assert clf.predict_proba(x).shape == (40, 3)
 
 
 def test_too_little_data_for_alpha():
     with pytest.warns(conftr.CalibrationWarning, match=r"20 calibration examples .* at least 99"):
-        clf = plain(alpha=0.01, model=()).fit(X[:60], Y[:60])
+        clf = quick(alpha=0.01).fit(X[:60], Y[:60])
     assert clf.predict_set(X_TEST).all()
     assert clf.thresholds_ == [-np.inf]
 
@@ -424,7 +429,7 @@ def test_too_little_data_for_alpha():
 def test_a_class_with_three_examples():
     y = Y.copy().astype("U8")
     y[:3] = "rare"
-    clf = plain().fit(X, y)
+    clf = quick().fit(X, y)
     assert clf.predict_set(X_TEST).shape == (500, 4)
     with pytest.warns(conftr.CalibrationWarning, match=r"each class; too few for rare \(\d\)"):
         clf.fit(X, y, groups="class")
