@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -72,16 +72,12 @@ def train(
     report: told the family, epochs done and epochs in all.
     until: by the monotonic clock; the shortest recipes are trained in any case.
     """
-    order = sorted(range(len(recipes)), key=lambda i: recipes[i].epochs)
     found: dict[int, Trained] = {}
-    for (_, _), members in groupby(
-        order, key=lambda i: (id(recipes[i].objective), recipes[i].epochs)
-    ):
-        places = list(members)
+    for places, step in _in_order(recipes, report):
+        group = [recipes[i] for i in places]
         try:
             with _in_silence(len(recipes) > 1):
-                group = [recipes[i] for i in places]
-                trained = _side_by_side(group, materials, report, until if found else math.inf)
+                trained = _side_by_side(group, materials, step, until if found else math.inf)
         except _TimeIsUp:
             break
         found |= {i: one for i, one in zip(places, trained, strict=True) if one}
@@ -93,15 +89,39 @@ def train(
     return [found[i] for i in sorted(found)]
 
 
+def _in_order(
+    recipes: Sequence[Recipe], report: Report | None
+) -> Iterator[tuple[list[int], Callable[[int], None]]]:
+    """Places of recipes that share a program and a length, the short ones first; how to tell of it.
+
+    Epochs are counted over all groups of a program, under the name of its first family.
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, recipe in enumerate(recipes):
+        groups.setdefault((recipe.epochs, id(recipe.objective)), []).append(i)
+    ordered = sorted(groups.values(), key=lambda places: recipes[places[0]].epochs)
+    total, done = Counter[str](), Counter[str]()
+    for places in ordered:
+        total[recipes[places[0]].family] += recipes[places[0]].epochs
+    for places in ordered:
+        name, epochs = recipes[places[0]].family, recipes[places[0]].epochs
+
+        def step(epoch: int, name: str = name) -> None:
+            if report is not None:
+                report(name, done[name] + epoch, total[name])
+
+        yield places, step
+        done[name] += epochs
+
+
 def _side_by_side(
-    group: Sequence[Recipe], materials: Materials, report: Report | None, until: float
+    group: Sequence[Recipe], materials: Materials, step: Callable[[int], None], until: float
 ) -> list[Trained | None]:
     """Train recipes that share a program; None for one that failed."""
     encoding, model, first = materials.encoding, materials.model, group[0]
 
     def progress(now: Progress) -> None:
-        if report is not None:
-            report(first.family, now.epoch, now.epochs)
+        step(now.epoch)
         if time.monotonic() > until:
             raise _TimeIsUp
 
