@@ -91,21 +91,14 @@ def is_traced(value: Any) -> bool:
     if _compiling():
         return True
     if _is(value, _TORCH):
-        return _has_no_values(value)
+        import torch
+
+        return bool(value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value))
     if _is(value, _JAX):
         import jax
 
         return isinstance(value, jax.core.Tracer)
     return False
-
-
-def _has_no_values(tensor: Array) -> bool:
-    """Whether a tensor is only its shape, type and device, or stands for a batch of tensors."""
-    import torch
-
-    if tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return True
-    return isinstance(tensor, torch._subclasses.FakeTensor)
 
 
 def is_concrete(array: Array) -> bool:
