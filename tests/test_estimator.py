@@ -179,6 +179,15 @@ def test_missing_numbers_and_constant_features():
     np.testing.assert_array_equal(clf.predict_proba(other), clf.predict_proba(x[:50]))
 
 
+@pytest.mark.parametrize(
+    "y",
+    [pl.Series(Y), pd.Series(Y, dtype="category"), pd.Series(Y, dtype="string"), Y.tolist()],
+    ids=["polars", "category", "string", "list"],
+)
+def test_labels_in_any_container(y):
+    assert quick().fit(X, y).classes_.tolist() == NAMES.tolist()
+
+
 @pytest.mark.parametrize("values", [[1.0, 2.5], [True, False], [3, -1], ["a", "b"]])
 def test_labels_of_any_type(values):
     y = np.array(values)[(X[:, 0] > 0.5).astype(int)]
@@ -474,6 +483,7 @@ def test_settings_that_cannot_be(settings, message):
         (np.full(600, "cat"), "y holds one class only, 'cat'"),
         (np.where(np.arange(600) == 5, np.nan, 1.0), "1 are missing, the first in row 5"),
         (np.where(np.arange(600) == 5, None, Y), "1 are missing, the first in row 5"),
+        (pd.Series([pd.NA, *Y[1:]], dtype="string"), "1 are missing, the first in row 0"),
         (np.array(["a", 1], object)[np.arange(600) % 2], "one type|Unknown label type"),
         (np.linspace(0, 1, 600), "Unknown label type: continuous"),
         (None, "requires y to be passed"),

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.evidence import Integers, Numbers, Sets, standing
+from conftr.labels import is_missing
 from conftr.quantile import CalibrationWarning, examples_needed, rank
 
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
@@ -184,6 +185,6 @@ def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
 
 def _group(value: Any) -> Hashable:
     """Text, a number or true or false, all of which can be written down."""
-    if value is None or value != value:
+    if is_missing(value):
         return "missing"
     return value if isinstance(value, str | int | float) else str(value)

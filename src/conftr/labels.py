@@ -20,7 +20,7 @@ def check(y: npt.NDArray[Any]) -> None:
     if y.dtype.kind == "f":
         missing = ~np.isfinite(y)
     elif y.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in y], bool)
+        missing = np.array([is_missing(value) for value in y], bool)
     if missing.any():
         raise ValueError(
             f"y must hold a class for every row: {missing.sum()} are missing, the first in row "
@@ -28,6 +28,14 @@ def check(y: npt.NDArray[Any]) -> None:
         )
     if y.dtype.kind == "O" and len({isinstance(value, str) for value in y}) > 1:
         raise ValueError("y must hold classes of one type, all text or all numbers.")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of any library stands for none: None, nan, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA is neither equal to itself nor not
+        return True
 
 
 def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
