@@ -27,6 +27,7 @@ DOCUMENTS = [
     "docs/report.md",
     "docs/shaping.md",
     "docs/shipping.md",
+    "docs/sweep.md",
 ]
 # A block of Python, and after it what the page says it prints.
 BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
@@ -90,6 +91,16 @@ def test_commands_print_what_is_shown(tmp_path):
     page = (ROOT / "docs" / "own-data.md").read_text()
     shown = dict(stories.sections(page))["Probabilities of another system"]
     assert stories.told(shown, tmp_path) == shown
+
+
+def test_the_readme_says_what_the_story_says():
+    story = dict(stories.sections((ROOT / "docs" / "own-data.md").read_text()))
+    told = " ".join(story["An array of images: clothes"].split())
+    size, plain = re.search(r"Size ([\d.]+) .*? cross-entropy: ([\d.]+);", told).groups()
+    after, before = re.search(r"Wishes ([\d.]+) %.*? cross-entropy: ([\d.]+) %;", told).groups()
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"hold both from {float(before):.0f} % to {float(after):.0f} %" in readme
+    assert f"the mean set from {plain} to {size} classes" in readme
 
 
 def test_links_lead_somewhere():
