@@ -3,13 +3,12 @@
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -104,15 +103,20 @@ def undisturbed(tmp_path_factory):
     return stored(place)
 
 
-def workers(nodes):
-    """The processes that are doing a task."""
+BUSY, IDLE = "ray::_perform", "ray::IDLE"
+
+
+def workers(nodes, state):
+    """The processes that are there for tasks, and are doing one or not."""
     raylets = [node.all_processes["raylet"][0].process.pid for node in nodes.list_all_nodes()]
-    return [
-        child
-        for raylet in raylets
-        for child in psutil.Process(raylet).children()
-        if "_perform" in " ".join(child.cmdline())
-    ]
+    children = [child for raylet in raylets for child in psutil.Process(raylet).children()]
+    return [child for child in children if state in name(child)]
+
+
+def name(process):
+    with suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
 
 
 def test_where_there_is_no_cluster_it_says_how_to_start_one():
@@ -220,15 +224,19 @@ def killed_driver(place, address):
 
 @contextmanager
 def killing(nodes, count):
-    """Kill so many workers at random moments of their tasks, as long as there are any."""
+    """Kill so many workers, each at a random moment of a task, as long as there are tasks."""
     killed, over, chance = [], threading.Event(), random.Random(7)
 
     def kill():
-        while not over.wait(chance.uniform(0.3, 1.0)) and len(killed) < count:
-            for worker in workers(nodes)[:1]:
-                worker.send_signal(signal.SIGKILL)
-                killed.append(worker.pid)
+        while not over.wait(0.05) and len(killed) < count:
+            for worker in workers(nodes, BUSY)[:1]:
+                over.wait(chance.uniform(0, 1.5))
+                if BUSY in name(worker):
+                    worker.kill()
+                    killed.append(worker.pid)
 
+    for idle in workers(nodes, IDLE):
+        idle.kill()  # a new one takes seconds over its first task
     killer = threading.Thread(target=kill)
     killer.start()
     try:
