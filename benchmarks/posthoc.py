@@ -1,9 +1,11 @@
 # ruff: noqa: E402
 """Post-hoc sets from 100,000 x 100 logits, 10,000 calibration rows: conftr, MAPIE, plain NumPy.
 
-One thread, one run, ratios. "From logits" is the whole way for everybody: MAPIE's classifier makes
-its probabilities from them. "Ready made" starts where a model's probabilities, or for conftr their
-logs, lie there already. `make bench` installs MAPIE and runs this.
+One thread, one run, ratios of the least processor time of several runs in turn. "From logits" is
+the whole way for everybody: MAPIE's classifier makes its probabilities from them. "From
+probabilities" hands both the same array, as a model with `predict_proba` does: to conftr they are
+THR's scores as they are (only their order counts), and for APS it takes their logs. `make bench`
+installs MAPIE and runs this.
 """
 
 import os
@@ -16,10 +18,11 @@ from mapie.classification import SplitConformalClassifier
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import conftr
-from timing import best_time, temporary_megabytes
+from timing import best_times, temporary_megabytes
 
 RANDOMIZED = {"include_last_label": "randomized"}  # with U, as conftr.aps is given it
 ALPHA, N_CAL, N_TEST, K = 0.05, 10_000, 100_000, 100
+LIMITS = {("probabilities", "THR"): 8, ("logits", "APS with U"): 3}
 
 
 class ReadyMade(ClassifierMixin, BaseEstimator):
@@ -67,9 +70,9 @@ def conftr_thr():
     return scores, conftr.predict(scores, tau)
 
 
-def conftr_aps():
-    tau = conftr.calibrate(conftr.aps(LOGITS[CAL], U[CAL]), LABELS[CAL], ALPHA)
-    scores = conftr.aps(LOGITS[TEST], U[TEST])
+def conftr_aps(logits=LOGITS):
+    tau = conftr.calibrate(conftr.aps(logits[CAL], U[CAL]), LABELS[CAL], ALPHA)
+    scores = conftr.aps(logits[TEST], U[TEST])
     return scores, conftr.predict(scores, tau)
 
 
@@ -99,7 +102,7 @@ def plain_aps():
     return scores, scores >= tau
 
 
-def conftr_thr_ready(scores):
+def conftr_ready(scores):
     tau = conftr.calibrate(scores[CAL], LABELS[CAL], ALPHA)
     return (conftr.predict(scores[TEST], tau),)
 
@@ -120,23 +123,31 @@ def mapie(score, classifier, features):
     return run
 
 
-def show(name, ours, peer, plain):
-    seconds, theirs = best_time(ours, 7), best_time(peer, 3)
-    words = [f"conftr {seconds:.3f} s", f"MAPIE {theirs / seconds:.1f} x as long"]
+def show(view, name, ours, peer, plain=None):
+    runs = {"conftr": ours, "MAPIE": peer} | ({} if plain is None else {"plain NumPy": plain})
+    seconds = best_times(runs, 5)
+    limit = LIMITS.get((view, name))
+    for other in list(runs)[1:]:
+        ratio = seconds[other] / seconds["conftr"]
+        wanted = f"  (at least {limit:g})" if limit and other == "MAPIE" else ""
+        missed = ": MISSED" if wanted and ratio < limit else ""
+        print(f"  {name}: {other} takes {ratio:5.1f} x{wanted}{missed}")
+    sizes = f"mean size {ours()[-1].mean() * K:.3f} (MAPIE {peer().mean() * K:.3f})"
     memory = f"temporary memory {temporary_megabytes(ours):.1f} MB"
     if plain is not None:
-        words.append(f"plain NumPy {best_time(plain, 3) / seconds:.1f} x")
         memory += f" (plain NumPy {temporary_megabytes(plain):.0f} MB)"
-    sizes = f"mean size {ours()[-1].mean() * K:.3f} (MAPIE {peer().mean() * K:.3f})"
-    print(f"{name}: {', '.join(words)}; {memory}; {sizes}")
+    print(f"  {name}: conftr {seconds['conftr']:.3f} s; {memory}; {sizes}", flush=True)
 
 
 def main() -> None:
-    ready, scores = softmax(LOGITS), conftr.thr(LOGITS)
-    show("THR from logits", conftr_thr, mapie("lac", FromLogits, LOGITS), plain_thr)
-    show("APS from logits", conftr_aps, mapie("aps", FromLogits, LOGITS), plain_aps)
-    show("THR ready made", lambda: conftr_thr_ready(scores), mapie("lac", ReadyMade, ready), None)
-    show("APS ready made", conftr_aps, mapie("aps", ReadyMade, ready), None)
+    ready = softmax(LOGITS)
+    print("From logits: MAPIE's classifier makes probabilities of them, conftr its scores")
+    show("logits", "THR", conftr_thr, mapie("lac", FromLogits, LOGITS), plain_thr)
+    show("logits", "APS with U", conftr_aps, mapie("aps", FromLogits, LOGITS), plain_aps)
+    print("From probabilities: both are handed the same")
+    view = "probabilities"
+    show(view, "THR", lambda: conftr_ready(ready), mapie("lac", ReadyMade, ready))
+    show(view, "APS with U", lambda: conftr_aps(np.log(ready)), mapie("aps", ReadyMade, ready))
 
 
 if __name__ == "__main__":

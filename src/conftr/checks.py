@@ -15,6 +15,7 @@ from conftr.arrays import (
     Array,
     Namespace,
     all_finite,
+    any_nan,
     constant,
     extremes,
     host,
@@ -42,7 +43,7 @@ def scores_array(scores: Array, name: str = "scores") -> Array:
     """Floating point (n, K) without nan; -inf is a legal score (no conformity at all)."""
     xp = namespace(**{name: scores})
     scores = logits_array(scores, name, values=False)
-    if is_concrete(scores) and bool(xp.any(xp.isnan(scores))):
+    if is_concrete(scores) and any_nan(scores):
         raise ValueError(
             f"{name} must not contain nan; got {_first(xp, xp.isnan(scores), scores)}."
         )

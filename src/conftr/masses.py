@@ -10,15 +10,24 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from conftr.arrays import Array, Namespace, constant, fold, hard_sort, is_concrete, namespace
+from conftr.arrays import (
+    Array,
+    Namespace,
+    counting,
+    fold,
+    hard_sort,
+    is_concrete,
+    namespace,
+    sums_before,
+)
 
-_SPAN = 80.0  # exp of minus this is still a normal float32
+_SPAN = 80.0  # exp of minus this is still a normal float32; log(1 - u) is above minus half of it
 
 
 class Masses(NamedTuple):
     """The classes of each row in ascending order of their logit, each broadcasting to (n, K)."""
 
-    order: Array  # which class stands at each place
+    order: Array  # whence the classes came, for `unsort`
     log_mass: Array
     greater: Array  # how many classes have a greater logit
 
@@ -33,27 +42,43 @@ def ranked_masses(logits: Array, u: Array) -> Masses:
     s, order = hard_sort(logits)
     if not (is_concrete(logits) and is_concrete(u)):
         return Masses(order, *_running(xp, s, u))
-    # First whether there is anything odd at all: few blocks of rows have ties.
-    ties = s[:, 1:] == s[:, :-1]
-    smallest = s[:, :1] - s[:, -1:] + xp.log(xp.where(u < 1, 1 - u, 1.0))
-    odd = (smallest < -_SPAN) | (u >= 1)
-    if not bool(xp.any(odd)) and not bool(xp.any(ties)):
+    if s.shape[0] == 0:
         return Masses(order, *_plain(xp, s, u))
-    odd = odd | xp.any(ties, axis=1, keepdims=True)
+    # First, quickly, whether there can be anything odd at all: few blocks of rows have ties.
+    span, entries = s[:, :1] - s[:, -1:], xp.reshape(s, (-1,))
+    near = bool(xp.all((span > -_SPAN / 2) & (u < 1)))
+    if near and not bool(xp.any(entries[1:] == entries[:-1])):
+        return Masses(order, *_plain(xp, s, u))
+    smallest = span + xp.log(xp.where(u < 1, 1 - u, 1.0))
+    odd = (smallest < -_SPAN) | (u >= 1) | xp.any(s[:, 1:] == s[:, :-1], axis=1, keepdims=True)
+    if not bool(xp.any(odd)):
+        return Masses(order, *_plain(xp, s, u))
     tame = _plain(xp, xp.where(odd, 0.0, s), xp.where(odd, 0.0, u))
-    pairs = zip(_running(xp, s, u), tame, strict=True)
-    return Masses(order, *(xp.where(odd, a, b) for a, b in pairs))
+    (rows,) = xp.nonzero(odd[:, 0])
+    special = _running(xp, xp.take(s, rows, axis=0), xp.take(u, rows, axis=0))
+    return Masses(order, *(_merge(xp, a, b, odd) for a, b in zip(tame, special, strict=True)))
+
+
+def _merge(xp: Namespace, tame: Array, special: Array, odd: Array) -> Array:
+    """Rows (n, K), those that are odd (n, 1) from a table of their own."""
+    n, k = odd.shape[0], special.shape[1]
+    seen = xp.cumulative_sum(xp.astype(odd[:, 0], xp.int32))
+    row = xp.where(odd[:, 0], n - 1 + seen, counting(n, seen))
+    return xp.take(xp.concat([xp.broadcast_to(tame, (n, k)), special]), row, axis=0)
 
 
 def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     """log(sum_{i<j} exp(s_i) + (1 - U) exp(s_j)) - log(sum_i exp(s_i)) for sorted logits (n, K)."""
     mass = xp.exp(s - s[:, -1:])
-    below = xp.cumulative_sum(mass, axis=1, include_initial=True)[:, :-1]
+    below = sums_before(mass)
     # Not the last running sum: at U = 0 the top class must score log 1 exactly, and a library's
     # running sum may round otherwise than the sum made here.
     total = below[:, -1:] + mass[:, -1:]
-    log_mass = xp.log(below + (1 - u) * mass) - xp.log(total)
-    return log_mass, constant(list(reversed(range(s.shape[1]))), s)[None, :]
+    log_mass = (1 - u) * mass
+    log_mass += below
+    log_mass = xp.log(log_mass)
+    log_mass -= xp.log(total)
+    return log_mass, (s.shape[1] - 1 - counting(s.shape[1], s))[None, :]
 
 
 def _running(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
@@ -67,7 +92,7 @@ def _running(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     below = xp.exp(log_below)
     log_sum = xp.where(some, xp.log(below + xp.where(some, kept, 1.0) * tied), log_below)
     total = columns[-1, :] + xp.log(below[-1, :] + tied[-1, :])
-    place = constant(list(range(k)), s)[:, None]
+    place = counting(k, s)[:, None]
     greater = k - 1 - place + seen - tied
     return xp.permute_dims(columns + log_sum - total, (1, 0)), xp.permute_dims(greater, (1, 0))
 

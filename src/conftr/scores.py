@@ -26,6 +26,7 @@ from conftr.arrays import (
     running_sum,
     stop_gradient,
     unsort,
+    unsorted_by_rows,
     with_value,
 )
 from conftr.masses import ranked_masses
@@ -68,7 +69,7 @@ def aps(logits: Array, u: Any = None) -> Array:
     One minus the paper's score, in logs. Classes whose logit equals that of k count with k.
     """
     logits = checks.logits_array(logits)
-    return by_rows(_aps_rows, logits, checks.uniforms(u, logits))
+    return unsorted_by_rows(_aps_rows, logits, checks.uniforms(u, logits))
 
 
 def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int = 1) -> Array:
@@ -90,7 +91,7 @@ def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int 
             f"penalty must be 0 or at least {_SMALLEST_PENALTY:g} and free_rank a whole number; "
             f"got {penalty:g} and {free_rank}."
         )
-    return by_rows(
+    return unsorted_by_rows(
         lambda rows, draws: _raps_rows(rows, draws, penalty, free_rank),
         logits,
         checks.uniforms(u, logits),
@@ -133,15 +134,15 @@ def _thr_rows(logits: Array) -> Array:
     return with_value(plain, xp.where(sure, exact, fixed))
 
 
-def _aps_rows(logits: Array, u: Array) -> Array:
+def _aps_rows(logits: Array, u: Array) -> tuple[Array, Array]:
     masses = ranked_masses(logits, u)
-    return unsort(masses.log_mass, masses.order)
+    return masses.log_mass, masses.order
 
 
-def _raps_rows(logits: Array, u: Array, penalty: float, free_rank: int) -> Array:
+def _raps_rows(logits: Array, u: Array, penalty: float, free_rank: int) -> tuple[Array, Array]:
     xp, masses = namespace(logits=logits), ranked_masses(logits, u)
     steps = xp.maximum(masses.greater + (1 - free_rank), xp.zeros_like(masses.greater))
-    return unsort(_penalised(xp, masses.log_mass, steps, penalty), masses.order)
+    return _penalised(xp, masses.log_mass, steps, penalty), masses.order
 
 
 def _penalised(xp: Namespace, log_mass: Array, steps: Array, penalty: float) -> Array:
