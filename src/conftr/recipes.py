@@ -28,6 +28,11 @@ _WEAK, _STRONG = 0.0005, 0.005  # weight decay
 _STEPS = 10_000  # of a training run, about; fewer where a network takes long
 _WORK = 2e11  # floating point operations of the forward passes of a training run, about
 _EPOCHS = (5, 50)
+_TOLD = {
+    "temperature": "temperature",
+    "size_weight": "size weight",
+    "cross_entropy_weight": "cross-entropy weight",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +49,18 @@ class Recipe:
     learning_rate: float
     weight_decay: float = _WEAK
     own: Mapping[str, Any] = field(default_factory=dict)
-    details: str = ""
 
     @property
     def words(self) -> str:
         """What sets it apart."""
-        return (
-            f"{self.details}{self.epochs} epoch{'s' * (self.epochs > 1)}, learning rate "
-            f"{self.learning_rate:g}, weight decay {self.weight_decay:g}"
-        )
+        told = ["class loss"] if np.any(self.own.get("loss_matrix", 0)) else []
+        told += [f"{text} {self.own[name]:g}" for name, text in _TOLD.items() if self.own.get(name)]
+        told += [
+            f"{self.epochs} epoch{'s' * (self.epochs > 1)}",
+            f"learning rate {self.learning_rate:g}",
+            f"weight decay {self.weight_decay:g}",
+        ]
+        return ", ".join(told)
 
 
 def model_for(asked: Any, inputs: tuple[int, ...], classes: int, n: int) -> Model:
@@ -124,7 +132,11 @@ def recipes(
     if shape is not None:
         wished = _wished(conformal, shape, classes)
         conformal = wished + conformal if method == "conformal" else conformal + wished
-    found = {"auto": plain + conformal, "cross-entropy": plain, "conformal": conformal}[method]
+    found = {
+        "auto": plain + conformal,
+        "cross-entropy": plain,
+        "conformal": conformal + plain,  # cross-entropy to compare with
+    }[method]
     if learning_rate is None:
         return found
     return [replace(recipe, learning_rate=float(learning_rate)) for recipe in found]
@@ -192,10 +204,7 @@ def _recipe(objective: ConfTr, classes: int, epochs: int, row: _Row) -> Recipe:
     }
     if objective.loss_matrix is not None:
         own["loss_matrix"] = np.eye(classes) * row.class_loss
-    details = f"{'class loss, ' * row.class_loss}temperature {row.temperature:g}, "
-    if row.cross_entropy:
-        details += f"cross-entropy weight {row.cross_entropy:g}, "
-    return Recipe(CONFORMAL, objective, epochs, row.learning_rate, row.weight_decay, own, details)
+    return Recipe(CONFORMAL, objective, epochs, row.learning_rate, row.weight_decay, own)
 
 
 def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -> list[Recipe]:

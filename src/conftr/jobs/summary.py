@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conftr.choosing import WISHED
 from conftr.evidence import Evidence
 from conftr.report import numbers
 
@@ -131,6 +132,8 @@ def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]
         compared = "".join(f"; {one['name']}: {one['shrunk_size']:.2f}" for one in others)
         size = f"{chosen['shrunk_size']:.2f}"
         yield "Wishes", f"{size} classes in the sets that should shrink{compared}."
+    if any(one["name"] == WISHED for one in others):
+        yield "", "Following them was not better beyond noise; --method conformal does it anyway."
 
 
 def _percent(share: float) -> str:
