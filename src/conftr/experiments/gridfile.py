@@ -100,7 +100,7 @@ def _wanted(found: Mapping[str, Any]) -> Wanted:
     grids = {method: _grid(method, shared, table.get(method, {})) for method in methods}
     _only(table, (*shared, *grids), "[grid]")
     stages = tuple(_stage(one) for one in found.get("stages", [{}]))
-    wanted = Wanted(grids, stages, found.get("alpha"), found.get("score", "THR"))
+    wanted = Wanted(grids, stages, found.get("alpha"), found.get("score"))
     return check(wanted)
 
 

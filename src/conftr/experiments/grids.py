@@ -34,21 +34,42 @@ ONE_STAGE = (Stage(),)
 
 
 class Wanted(NamedTuple):
-    """What is to be tried: values by method, the stages, alpha (None: the data's), the score."""
+    """What is to be tried: values by method, and the stages.
+
+    alpha: None for the data's. score: whose set sizes are compared; None for the method's own.
+    """
 
     grids: Mapping[str, Grid]
     stages: tuple[Stage, ...] = ONE_STAGE
     alpha: float | None = None
-    score: str = "THR"
+    score: str | None = None
 
 
 _RATES = (0.05, 0.01, 0.005)
-_PAPER: Grid = {
+_PAPER: dict[str, Sequence[Any]] = {
     "learning_rate": _RATES,
     "temperature": (0.01, 0.1, 0.5, 1),
     "size_weight": (1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1, 5, 10),
     "target_size": (0, 1),
-    "tau": (-0.1, -0.01),
+}
+# As the paper has them (app. E); of APS it thresholds the mass down to a class, we what is below.
+_TAUS: Mapping[str, Sequence[float]] = {
+    "covertr": (-0.1, -0.01),
+    "covertr-thr": (0.9, 0.99),
+    "covertr-aps": (0.1, 0.01),
+}
+_COVERTR: dict[str, Sequence[Any]] = {
+    "learning_rate": _RATES,
+    "temperature": (0.1, 1),
+    "size_weight": (0.01, 0.1, 1),
+    "target_size": (0, 1),
+}
+_CONFTR: Grid = {"learning_rate": _RATES, "temperature": (0.1, 0.5, 1), "target_size": (0, 1)}
+_CONFTR_CLASS: Grid = {
+    "learning_rate": _RATES,
+    "temperature": (0.1, 0.5, 1),
+    "size_weight": (0.01, 0.1, 0.5, 1, 5),
+    "target_size": (0, 1),
 }
 _COARSE: Mapping[str, Grid] = {
     "baseline": {"learning_rate": (0.1, *_RATES)},
@@ -58,20 +79,11 @@ _COARSE: Mapping[str, Grid] = {
         "temperature": (0.1, 0.5, 1),
         "size_weight": (0.001, 0.01, 0.1, 1, 10),
     },
-    "covertr": {
-        "learning_rate": _RATES,
-        "temperature": (0.1, 1),
-        "size_weight": (0.01, 0.1, 1),
-        "target_size": (0, 1),
-        "tau": (-0.1, -0.01),
-    },
-    "conftr": {"learning_rate": _RATES, "temperature": (0.1, 0.5, 1), "target_size": (0, 1)},
-    "conftr-class": {
-        "learning_rate": _RATES,
-        "temperature": (0.1, 0.5, 1),
-        "size_weight": (0.01, 0.1, 0.5, 1, 5),
-        "target_size": (0, 1),
-    },
+    **{method: _COVERTR | {"tau": taus} for method, taus in _TAUS.items()},
+    "conftr": _CONFTR,
+    "conftr-class": _CONFTR_CLASS,
+    "conftr-for-aps": _CONFTR,
+    "conftr-class-for-aps": _CONFTR_CLASS,
 }
 _BATCHES: Mapping[str, Sequence[int]] = {
     "german-credit": (300, 200, 100, 50),
@@ -99,16 +111,16 @@ _STAGES: Mapping[str, tuple[Stage, ...]] = {
 def paper(dataset: str, methods: Sequence[str], rows: int) -> Wanted:
     """The paper's grid for each method: every combination, all epochs.
 
-    Without a class loss the size weight cancels in the gradient, so `conftr` has none to try.
+    Without a class loss the size weight cancels in the gradient, so there is none to try.
     rows: how many train; larger batches are left out.
     """
     batches = _batches(dataset, (1000, 500, 100), rows)
-    cancelled = {"conftr": ("size_weight",)}
+    cancelled = {"conftr": ("size_weight",), "conftr-for-aps": ("size_weight",)}
     grids = {
         method: {"batch_size": batches}
         | {
             name: values
-            for name, values in _PAPER.items()
+            for name, values in (_PAPER | {"tau": _TAUS.get(method, ())}).items()
             if name in settings_of(method) and name not in cancelled.get(method, ())
         }
         for method in methods
@@ -141,7 +153,7 @@ def check(wanted: Wanted) -> Wanted:
     """Refuse an alpha or a score that is none."""
     if wanted.alpha is not None and not 0 < wanted.alpha < 1:
         raise GridError(f"alpha must lie strictly between 0 and 1; got {wanted.alpha!r}.")
-    if wanted.score not in dict(SCORES):
+    if wanted.score is not None and wanted.score not in dict(SCORES):
         raise GridError(f"score must be one of {', '.join(dict(SCORES))}; got {wanted.score!r}.")
     return wanted
 

@@ -168,6 +168,14 @@ def _covertr(row: Row, alpha: float, quantile: Part) -> Part:  # noqa: ARG001
     )
 
 
+def _covertr_thr(row: Row, alpha: float, quantile: Part) -> Part:
+    return _covertr(row, alpha, quantile).replace(score=part("thr_probs"))
+
+
+def _covertr_aps(row: Row, alpha: float, quantile: Part) -> Part:
+    return _covertr(row, alpha, quantile).replace(score=part("smooth_aps", dispersion=0.1))
+
+
 def _conftr(row: Row, alpha: float, quantile: Part) -> Part:
     return part(
         "ConfTr",
@@ -191,8 +199,12 @@ METHODS: Mapping[str, Callable[[Row, float, Part], Part]] = {
     "baseline-tuned": _baseline,
     "bel": _bel,
     "covertr": _covertr,
+    "covertr-thr": _covertr_thr,
+    "covertr-aps": _covertr_aps,
     "conftr": _conftr,
     "conftr-class": _conftr_class,
+    "conftr-for-aps": _conftr,
+    "conftr-class-for-aps": _conftr_class,
 }
 
 
@@ -252,6 +264,11 @@ def chosen() -> dict[str, dict[str, dict[str, Any]]]:
     """What searches chose: dataset -> method -> row."""
     found: dict[str, dict[str, dict[str, Any]]] = json.loads(CHOSEN.read_text(encoding="utf-8"))
     return found
+
+
+def chosen_by(method: str) -> str:
+    """Whose set sizes choose a method's settings: the paper tuned for APS too."""
+    return "APS" if method.endswith("-for-aps") else "THR"
 
 
 def adopt(dataset: str, method: str, row: Mapping[str, Any]) -> None:

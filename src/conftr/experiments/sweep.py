@@ -18,7 +18,7 @@ from conftr.experiments.bundles import Entrant
 from conftr.experiments.grids import ONE_STAGE, Grid, Stage, Wanted
 from conftr.experiments.parts import build
 from conftr.experiments.pools import AT_MOST, SHARE
-from conftr.experiments.settings import DEFAULTS, Row, Setup, Wish, assembled
+from conftr.experiments.settings import DEFAULTS, Row, Setup, Wish, assembled, chosen_by
 from conftr.experiments.specification import SCORES, Evaluation, Training, digest, part
 from conftr.experiments.store import Record, Store
 
@@ -99,7 +99,7 @@ def asked(wanted: Wanted, dataset: str, setup: Setup, wish: Wish = DEFAULTS) -> 
     """A sweep for each method of a grid, refused in words where a value cannot be tried."""
     wish = wish._replace(alpha=wish.alpha or wanted.alpha)
     sweeps = [
-        Sweep(dataset, setup, method, grid, wanted.stages, wish, wanted.score)
+        Sweep(dataset, setup, method, grid, wanted.stages, wish, wanted.score or chosen_by(method))
         for method, grid in wanted.grids.items()
     ]
     for one in sweeps:

@@ -30,8 +30,12 @@ METHODS: Mapping[str, str] = {
     "baseline-tuned": "baseline, tuned",
     "bel": "Bel",
     "covertr": "CoverTr",
+    "covertr-thr": "CoverTr",
+    "covertr-aps": "CoverTr",
     "conftr": "ConfTr",
     "conftr-class": "ConfTr + L_class",
+    "conftr-for-aps": "ConfTr, tuned for APS",
+    "conftr-class-for-aps": "ConfTr + L_class, tuned for APS",
 }
 _TRIALS = {"emnist-test": 5}
 
