@@ -50,6 +50,7 @@ WORLD = [
     "outside",
     "recipes",
     "candidates",
+    "refining",
     "learning",
     "estimator",
     "packing",

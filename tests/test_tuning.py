@@ -9,7 +9,7 @@ import pytest
 import conftr
 from conftr.models import linear
 from conftr.training import SGD, Checkpoints, Plan, TrainingSet, TrainingWarning, fit
-from conftr.tuning import Ground, compete, tune
+from conftr.tuning import Ground, SetSize, compete, tune
 
 K = 3
 OBJECTIVE = conftr.ConfTr(0.2, quantile=conftr.OrderStatistic(), loss_matrix=np.eye(K))
@@ -24,7 +24,8 @@ def blobs(n, seed):
 
 @pytest.fixture(scope="module")
 def ground():
-    return Ground(linear((4,), K), TrainingSet(*blobs(100, 0)), *blobs(200, 1), alpha=0.2)
+    x, y = blobs(200, 1)
+    return Ground(linear((4,), K), TrainingSet(*blobs(100, 0)), x, SetSize(y, 0.2))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,12 @@ def tuned(ground):
 
 
 def test_the_one_given_is_tried_and_the_best_is_chosen(tuned):
-    given = {"learning_rate": 0.05, "temperature": 1.0, "size_weight": 0.5}
+    given = {
+        "learning_rate": 0.05,
+        "weight_decay": 5e-4,
+        "temperature": 1.0,
+        "size_weight": 0.5,  # and no cross-entropy weight, which is 0
+    }
     assert given in [one.settings for one in tuned.tried]
     sizes = [one.size for one in tuned.tried]
     assert sizes == sorted(sizes)

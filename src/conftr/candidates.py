@@ -56,7 +56,7 @@ class Materials(NamedTuple):
     seed: int
 
 
-class _TimeIsUp(Exception):  # noqa: N818
+class TimeIsUp(Exception):  # noqa: N818
     """Raised to end a training run."""
 
 
@@ -66,22 +66,26 @@ def train(
     *,
     report: Report | None = None,
     until: float = math.inf,
+    some: bool = True,
 ) -> list[Trained]:
     """Train recipes, in their order; those that failed or came too late are left out.
 
     report: told the family, epochs done and epochs in all.
-    until: by the monotonic clock; the shortest recipes are trained in any case.
+    until: by the monotonic clock. some: the shortest recipes are trained in any case, and it is
+        an error if all fail.
     """
     found: dict[int, Trained] = {}
     for places, step in _in_order(recipes, report):
         group = [recipes[i] for i in places]
         try:
-            with _in_silence(len(recipes) > 1):
-                trained = _side_by_side(group, materials, step, until if found else math.inf)
-        except _TimeIsUp:
+            with in_silence(len(recipes) > 1):
+                trained = _side_by_side(
+                    group, materials, step, math.inf if some and not found else until
+                )
+        except TimeIsUp:
             break
         found |= {i: one for i, one in zip(places, trained, strict=True) if one}
-    if not found:
+    if some and not found:
         raise ValueError(
             "no training run went through: its loss or gradient was not finite. A smaller "
             "learning_rate may help."
@@ -123,10 +127,10 @@ def _side_by_side(
     def progress(now: Progress) -> None:
         step(now.epoch)
         if time.monotonic() > until:
-            raise _TimeIsUp
+            raise TimeIsUp
 
     if time.monotonic() > until:
-        raise _TimeIsUp
+        raise TimeIsUp
     own = {name: np.array([one.own[name] for one in group]) for name in first.own}
     fitted = fit(
         # All from the same start and through the same shuffles.
@@ -156,7 +160,7 @@ def _side_by_side(
 
 
 @contextmanager
-def _in_silence(several: bool) -> Iterator[None]:
+def in_silence(several: bool) -> Iterator[None]:
     """Say nothing of recipes that fail, or of small batches, where there are others to choose."""
     with warnings.catch_warnings():
         if several:

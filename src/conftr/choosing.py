@@ -80,6 +80,11 @@ class Choice(NamedTuple):
     places: Mapping[str, int]
     why: str
 
+    @property
+    def first(self) -> int:
+        """The place of the chosen model."""
+        return next(iter(self.places.values()))
+
 
 def costs(logits: Numbers, question: Question) -> Costs:
     """The measure of one model on each random half, (halves,)."""

@@ -64,6 +64,17 @@ def divide(
     return Division(np.sort(rest[~chosen]), np.sort(rest[chosen]), np.sort(order[:n_calibration]))
 
 
+def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows, Rows]:
+    """Of training examples with labels (n,): which still train, and which tell settings apart.
+
+    A fifth of them, fewer of many; none where that would be too few to tell them apart.
+    """
+    generator = np.random.default_rng([seed, 1])
+    order = generator.permutation(len(labels))
+    chosen = _stratified(labels[order], _for_validation(len(labels), alpha), generator)
+    return np.sort(order[~chosen]), np.sort(order[chosen])
+
+
 def _for_calibration(n: int, alpha: float) -> int:
     """A fifth; more where alpha needs it, up to a third (half at the most); never very many."""
     needed = examples_needed(alpha)

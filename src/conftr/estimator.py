@@ -57,6 +57,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model: widths of hidden layers, such as (64, 64), or a function of (input shape, number of
         classes) such as `conftr.models.ConvNet`; None chooses.
     epochs, batch_size, learning_rate: of training; None chooses.
+    tune: so many settings (learning rate, weight decay, temperature, weights of the losses) around
+        the best of each method are compared on held-out training examples, and the best of them
+        are trained too; None for none.
     calibration_size, validation_size: a number of examples, or a share of them; None chooses.
     time_limit: seconds after which no further model is trained; one always is.
     random_state: seed of the division and of training.
@@ -64,7 +67,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     What was chosen is told by `method_`, `why_`, `model_`, `batch_size_`, `epochs_`,
     `learning_rate_`, `n_train_`, `n_validation_`, `n_calibration_`; `candidates_` holds the chosen
-    model and the best of each other kind, `tried_` all that were trained.
+    model and the best of each other kind, `tried_` all that were trained, `tuning_` what `tune`
+    found.
 
     >>> clf = conftr.ConformalClassifier(alpha=0.05, random_state=0).fit(X, y)  # doctest: +SKIP
     >>> clf.predict_set(X_new)  # booleans, a column for each of clf.classes_   # doctest: +SKIP
@@ -84,6 +88,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
+        tune: int | None = None,
         calibration_size: float | None = None,
         validation_size: float | None = None,
         time_limit: float | None = None,
@@ -100,6 +105,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.tune = tune
         self.calibration_size = calibration_size
         self.validation_size = validation_size
         self.time_limit = time_limit
@@ -122,6 +128,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
+        self._check_tune()
         self.score_ = _score(self.conformity)
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
@@ -240,6 +247,16 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
         return validate_data(self, X, reset=reset, ensure_all_finite="allow-nan", allow_nd=True)
 
+    def _check_tune(self) -> None:
+        if self.tune is None:
+            return
+        checks.number(self.tune, "tune", at_least=2)  # the first is the one that others are around
+        if not isinstance(self.tune, int | np.integer) or self.classifier is not None:
+            raise ValueError(
+                f"tune must be a whole number, of settings of a network, and None where a "
+                f"classifier is given; got {self.tune!r} and {self.classifier!r}."
+            )
+
     def _divide(self, found: labels.Labels) -> Division:
         chooses = self.classifier is None and isinstance(self.method, str)
         return divide(
@@ -266,6 +283,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             epochs=self.epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            tune=self.tune,
             seed=self.seed_,
             time_limit=self.time_limit,
             until=math.inf if self.time_limit is None else begun + self.time_limit,
@@ -276,7 +294,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.method_, self.model_ = learned.recipe.family, learned.model
         self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
         self.learning_rate_ = learned.recipe.learning_rate
-        self.fingerprint_ = learned.fingerprint
+        self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
 
     def _fit_classifier(self, X: Any, y: Any, division: Division) -> None:
         rows = division.train

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,11 @@ from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 from conftr import candidates, checks, choosing, features, recipes
 from conftr.candidates import Materials, Report, Trained
 from conftr.choosing import Candidate, Score, Tried
-from conftr.division import Division
+from conftr.division import Division, Rows, held_out
 from conftr.labels import Labels
 from conftr.models import Model
 from conftr.recipes import Recipe
+from conftr.refining import Search, refine
 from conftr.shaping import Shape
 
 
@@ -38,6 +40,7 @@ class Task:
     epochs: int | None = None
     batch_size: int | None = None
     learning_rate: float | None = None
+    tune: int | None = None
     time_limit: float | None = None
     progress: Report | None = None
 
@@ -46,6 +49,7 @@ class Learned(NamedTuple):
     """The best network of each family, the chosen one first, and how they came about.
 
     recipe: of the chosen one. tried: every network. fingerprint: of the training data.
+    tuning: what a search for settings found, as plain data; None where there was none.
     """
 
     candidates: tuple[Candidate, ...]
@@ -55,6 +59,7 @@ class Learned(NamedTuple):
     tried: tuple[Tried, ...]
     why: str
     fingerprint: str
+    tuning: dict[str, Any] | None
 
 
 def learn(
@@ -64,31 +69,62 @@ def learn(
 
     by, groups: as in `calibrated`.
     """
-    held = division.validation
     materials = _materials(task, X, labels, division)
-    asked = _asked(task, materials, chooses=len(held) > 0)
+    chooses = len(division.validation) > 0
+    asked = _asked(task, materials, chooses=chooses)
     trained = candidates.train(asked, materials, report=task.progress, until=task.until)
-    question = choosing.Question(
-        labels[held],
+    told = _late(task, len(asked) - len(trained))
+    ask = partial(_question, task, labels, by, groups)
+    choice, tried = _chosen(task, trained, ask(division.validation))
+    account = None
+    if task.tune is not None:
+        best = [trained[i].recipe for i in sorted(choice.places.values())]
+        networks, account = refine(best, materials, _search(task, materials, division, ask))
+        # Where nothing can choose, the first is kept; else the first family is to stay the first.
+        trained = [*trained, *networks] if chooses else [*networks, *trained]
+        choice, tried = _chosen(task, trained, ask(division.validation))
+        told += _searched(task, account, any(trained[choice.first] is one for one in networks))
+    return Learned(
+        tuple(Candidate(*tried[i], trained[i].network) for i in choice.places.values()),
+        trained[choice.first].recipe,
+        materials.model,
+        materials.batch_size,
+        tuple(tried),
+        choice.why + told,
+        _fingerprint(materials.inputs, materials.labels),
+        account,
+    )
+
+
+def _question(task: Task, labels: Labels, by: str, groups: Any, rows: Rows) -> choosing.Question:
+    """What is asked of a network's logits of these examples."""
+    return choosing.Question(
+        labels[rows],
         task.classes,
         task.alpha,
         task.score,
         by,
-        None if groups is None else groups[held],
+        None if groups is None else groups[rows],
         task.shape,
         task.seed,
     )
-    choice, tried = _chosen(task, trained, question)
-    places = list(choice.places.values())
-    return Learned(
-        tuple(Candidate(*tried[i], trained[i].network) for i in places),
-        trained[places[0]].recipe,
-        materials.model,
-        materials.batch_size,
-        tuple(tried),
-        choice.why + _late(task, len(asked) - len(trained)),
-        _fingerprint(materials.inputs, materials.labels),
-    )
+
+
+def _search(
+    task: Task,
+    materials: Materials,
+    division: Division,
+    ask: Callable[[Rows], choosing.Question],
+) -> Search:
+    """A search on training examples alone, by the measure that chooses between networks."""
+    assert task.tune is not None
+    rows, held = held_out(materials.labels, alpha=task.alpha, seed=task.seed)
+    question = ask(division.train[held])
+
+    def measure(logits: Any) -> float:
+        return float(choosing.costs(logits, question).mean())
+
+    return Search(task.tune, rows, held, measure, task.progress, task.until)
 
 
 def _chosen(
@@ -180,6 +216,19 @@ def _late(task: Task, missing: int) -> str:
     if task.time_limit is None or not missing:
         return ""
     return f" {missing} more were not trained to the end within {task.time_limit:g} s."
+
+
+def _searched(task: Task, account: Mapping[str, Any], kept: bool) -> str:
+    """What came of a search; kept: whether what it found was chosen."""
+    if not account["rows"]:
+        return " No settings were searched: there are too few training examples to hold some out."
+    if not account["found"]:
+        return f" No search for settings was over within {task.time_limit:g} s."
+    verdict = "those chosen were found there" if kept else "none found there did better"
+    return (
+        f" {account['settings']} settings of {' and of '.join(account['found'])} were compared on "
+        f"{account['rows']} held-out training examples; {verdict}."
+    )
 
 
 def _fingerprint(*arrays: Any) -> str:

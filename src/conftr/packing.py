@@ -49,6 +49,7 @@ _FITTED = (
     "batch_size_",
     "epochs_",
     "learning_rate_",
+    "tuning_",
     "fingerprint_",
 )
 _EVIDENCE_ARRAYS = ("labels", "groups", "unwanted", "shrink", "pictures")

@@ -1,7 +1,7 @@
 """Settings told apart on held-out examples, all of them in one compiled program (app. F).
 
 A configuration is better than another if its sets are smaller on examples that neither trained
-it nor will calibrate it: half of them calibrate, the other half count, over random splits.
+it nor will calibrate it.
 """
 
 from __future__ import annotations
@@ -24,42 +24,72 @@ from conftr.trials import evaluate
 Report: TypeAlias = Callable[[Progress], None]
 
 # How far a configuration may lie from the one it is made from, as a factor either way.
-_REACH = {"learning_rate": 5.0, "temperature": 5.0, "size_weight": 10.0}
+_REACH = {
+    "learning_rate": 5.0,
+    "weight_decay": 10.0,
+    "temperature": 5.0,
+    "size_weight": 10.0,
+    "cross_entropy_weight": 10.0,
+}
 _DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class SetSize:
+    """Mean set size on examples with labels y (n,): half of them calibrate, the others count.
+
+    score: whose sets. splits, seed: as in `evaluate`.
+    """
+
+    y: Any
+    alpha: float
+    score: Callable[..., Any] = thr
+    splits: int = 10
+    seed: int = 0
+
+    def __call__(self, logits: Any) -> float:
+        """The mean over the random splits, of logits (n, K)."""
+        records = evaluate(
+            logits,
+            np.asarray(self.y),
+            score=self.score,
+            alpha=self.alpha,
+            n_cal=len(self.y) // 2,
+            splits=self.splits,
+            seed=self.seed,
+        )
+        return float(np.mean([record["inefficiency"] for record in records]))
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
     """Where configurations compete.
 
-    data: what trains; x, y: the held-out examples (n, ...), (n,), as stored. Calibration examples
-        must be in neither: what chose a model must not calibrate it.
-    alpha: at which sets are compared; score: by which; splits, split_seed: as in `evaluate`.
+    data: what trains; x: the held-out examples (n, ...), as stored. Calibration examples must be
+        in neither: what chose a model must not calibrate it.
+    measure: logits (n, K) of the held-out examples -> what is to be small, such as `SetSize`.
     """
 
     model: Model
     data: TrainingSet
     x: Any
-    y: Any
-    alpha: float
-    score: Callable[..., Any] = thr
-    splits: int = 10
-    split_seed: int = 0
+    measure: Callable[[Any], float]
 
 
 class Tried(NamedTuple):
-    """A configuration and its mean set size on the held-out examples; None where it failed."""
+    """A configuration and its measure on the held-out examples; None where it failed."""
 
     settings: dict[str, float]
     size: float | None
 
 
 class Tuned(NamedTuple):
-    """The best objective and plan that were tried, and all that were, the best first."""
+    """The best objective and plan; all settings that were tried, the best first; those given."""
 
     objective: Objective
     plan: Plan
     tried: list[Tried]
+    given: Tried
 
 
 def tune(
@@ -74,13 +104,14 @@ def tune(
 ) -> Tuned:
     """The best of n configurations around an objective and a plan, which are the first of them.
 
-    The others have another learning rate (up to 5 times more or less), temperature (5) and size
-    weight (10), as far as the objective has these and the optimiser is `SGD`; all else, arrays
-    too, stays as it is. They share one compiled program and all start from the same parameters.
+    The others have another learning rate (up to 5 times more or less), weight decay (10),
+    temperature (5), size weight (10) and cross-entropy weight (10), as far as the objective has
+    these and the optimiser is `SGD`; what is 0, and all else, stays as it is. They share one
+    compiled program and all start from the same parameters.
 
     progress, checkpoints: as in `fit`; a search that was killed goes on where it was.
 
-        tuned = tune(Ground(model, data, x_held, y_held, alpha), objective, plan, 20)
+        tuned = tune(Ground(model, data, x_held, SetSize(y_held, alpha)), objective, plan, 20)
         fit(key, model, data, tuned.objective, tuned.plan)
     """
     chosen = _around(objective, plan, n, seed)
@@ -88,11 +119,11 @@ def tune(
     sizes = compete(
         ground, objective, plan, vary, seed=seed, progress=progress, checkpoints=checkpoints
     )
-    tried = [Tried(*pair) for pair in zip(chosen, sizes, strict=True)]
-    tried.sort(key=lambda one: math.inf if one.size is None else one.size)
+    given, *others = (Tried(*pair) for pair in zip(chosen, sizes, strict=True))
+    tried = sorted([given, *others], key=lambda one: math.inf if one.size is None else one.size)
     program = Program(ground.model, objective, plan.optimiser)
     best = with_settings(program, tried[0].settings)
-    return Tuned(best.objective, replace(plan, optimiser=best.optimiser), tried)
+    return Tuned(best.objective, replace(plan, optimiser=best.optimiser), tried, given)
 
 
 def compete(
@@ -105,7 +136,7 @@ def compete(
     progress: Report | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> list[float | None]:
-    """Mean set size of each configuration of `vary` (see `fit`); None for one that failed.
+    """The measure of each configuration of `vary` (see `fit`); None for one that failed.
 
     All train from the same start and through the same shuffles, those of the seed.
     """
@@ -128,21 +159,10 @@ def _sizes(ground: Ground, fitted: Fitted) -> list[float | None]:
     logits = predict_logits(ground.model, fitted, ground.x, shift=shift, scale=scale)
     # The last step may be finite and what it leads to not.
     sound = (fitted.failed_step < 0) & np.isfinite(logits).all(axis=(1, 2))
-    return [_size(ground, own) if fine else None for own, fine in zip(logits, sound, strict=True)]
-
-
-def _size(ground: Ground, logits: Any) -> float:
-    """Mean over random splits, half of the held-out examples calibrating."""
-    records = evaluate(
-        logits,
-        np.asarray(ground.y),
-        score=ground.score,
-        alpha=ground.alpha,
-        n_cal=len(ground.y) // 2,
-        splits=ground.splits,
-        seed=ground.split_seed,
-    )
-    return round(float(np.mean([record["inefficiency"] for record in records])), _DIGITS)
+    return [
+        round(ground.measure(own), _DIGITS) if fine else None
+        for own, fine in zip(logits, sound, strict=True)
+    ]
 
 
 def _around(objective: Objective, plan: Plan, n: int, seed: int) -> list[dict[str, float]]:
@@ -150,7 +170,7 @@ def _around(objective: Objective, plan: Plan, n: int, seed: int) -> list[dict[st
     known = optimisers.numbers(plan.optimiser) | {
         name: getattr(objective, name) for name in fields(objective)
     }
-    given = {name: float(known[name]) for name in _REACH if name in known}
+    given = {name: float(known[name]) for name in _REACH if known.get(name)}
     if n < 1 or not given:
         raise ValueError(
             f"n must be at least 1 and the objective or SGD must have one of {', '.join(_REACH)}; "

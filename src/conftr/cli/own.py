@@ -42,6 +42,14 @@ def fit(
     group_by: opt.GroupBy = None,
     drop: opt.Drop = None,
     category: opt.Category = None,
+    tune: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Compare N settings around the best of each method, on held-out training rows.",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which no training is begun.")
     ] = None,
@@ -79,6 +87,7 @@ def fit(
                 method=method,
                 shape=shape,
                 by_class=wanted.by_class,
+                tune=tune,
                 time_limit=time_limit,
                 test_share=test_share,
                 seed=seed,

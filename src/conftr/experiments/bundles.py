@@ -15,7 +15,7 @@ from conftr.experiments.parts import build, shared
 from conftr.experiments.runner import prepare, warnings_told
 from conftr.experiments.specification import Evaluation, Part, Training
 from conftr.training import Checkpoints
-from conftr.tuning import Ground, Report, compete
+from conftr.tuning import Ground, Report, SetSize, compete
 
 _OF_OBJECTIVE = ("temperature", "size_weight", "target_size", "tau")
 _OF_OPTIMISER = ("learning_rate", "weight_decay")
@@ -92,8 +92,9 @@ def ground(entrant: Entrant, load: Callable[[str], Dataset]) -> Ground:
     training, evaluation = entrant
     ((_, score),), (alpha,) = evaluation.scores, evaluation.alphas
     division, data, model, _ = prepare(training, load)
-    splits = evaluation.splits, evaluation.seed
-    return Ground(model, data, *division.pool, alpha, build(score), *splits)
+    x, y = division.pool
+    size = SetSize(y, alpha, build(score), evaluation.splits, evaluation.seed)
+    return Ground(model, data, x, size)
 
 
 def vary(bundle: Bundle) -> dict[str, list[Any]]:

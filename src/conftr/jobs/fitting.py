@@ -25,7 +25,7 @@ SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 class Task:
     """What is asked for.
 
-    alpha, score, method, shape, time_limit: as in `ConformalClassifier`.
+    alpha, score, method, shape, tune, time_limit: as in `ConformalClassifier`.
     by_class: a threshold for each class.
     test_share: of the rows, kept to test on; None is a fifth, at most 10,000 rows.
     seed: of all that is random.
@@ -36,6 +36,7 @@ class Task:
     method: str = "auto"
     shape: Shape | None = None
     by_class: bool = False
+    tune: int | None = None
     time_limit: float | None = None
     test_share: float | None = None
     seed: int = 0
@@ -61,6 +62,7 @@ def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Resu
         method=task.method,
         conformity=task.score,
         shape=task.shape,
+        tune=task.tune,
         time_limit=task.time_limit,
         random_state=task.seed,
         progress=progress,
@@ -106,6 +108,7 @@ def show(clf: ConformalClassifier, test: Own, task: Task) -> Evidence:
         "seed": task.seed,
         "method": clf.method_,
         "why": clf.why_,
+        **({"tuning": clf.tuning_} if getattr(clf, "tuning_", None) else {}),
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("conftr", "jax", "numpy")},
     }

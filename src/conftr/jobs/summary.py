@@ -54,6 +54,7 @@ def summary(evidence: Evidence) -> dict[str, Any]:
         "candidates": [_candidate(evidence, i) for i in range(len(evidence.candidates))],
         "wishes": list(evidence.wishes),
         "why": evidence.provenance.get("why"),
+        "tuning": evidence.provenance.get("tuning"),
     }
 
 
