@@ -1,0 +1,53 @@
+"""Every example runs as a user runs it, and its sets keep the promise as exactly as they must."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import conftr
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# The libraries it needs, then calibration and test examples, alpha, and how many sets it prints.
+EXPECTED = {
+    "boosted_trees.py": (["sklearn"], 700, 597, 0.05, 3),
+    "equinox_loop.py": (["equinox", "optax"], 400, 497, 0.05, 1),
+    "flax_nnx.py": (["flax", "optax"], 400, 497, 0.05, 1),
+    "lightning_style.py": (["torch"], 400, 497, 0.05, 1),
+    "pytorch.py": (["torch"], 400, 497, 0.02, 2),
+    "sklearn_posthoc.py": (["sklearn"], 600, 597, 0.1, 2),
+}
+SAID = re.compile(r"covers ([\d.]+)%, mean size ([\d.]+)$", re.MULTILINE)
+TAIL = 1e-4  # how improbable a coverage may be
+
+
+def test_every_example_is_here():
+    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_example_runs_and_keeps_its_promise(name, tmp_path):
+    needed, n_cal, n_test, alpha, count = EXPECTED[name]
+    missing = [library for library in needed if find_spec(library) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / name],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},  # workers of the tests share the cores
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    said = SAID.findall(done.stdout)
+    assert len(said) == count, done.stdout
+    law = conftr.coverage_law(n_cal, n_test, alpha)
+    for covered, size in said:
+        hits = round(float(covered) / 100 * n_test)
+        assert TAIL < law[hits] < 1 - TAIL, covered
+        assert 1 - alpha - 0.1 < float(size) < 2  # 10 classes, and none of the models is poor
