@@ -25,6 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _RETRIES = 10  # of a task whose worker died
+_AHEAD = 4  # items for each core that wait for their turn
 _PACKAGES = ("conftr", "jax", "jaxlib", "numpy")
 
 
@@ -47,8 +48,13 @@ class Executor(Protocol):
     def cores(self) -> int:
         """How many cores there are at this moment."""
 
-    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """The number of an item and the task's result on it, one by one as they are ready."""
+    def run(
+        self, task: Callable[[T], R], items: Iterable[T], *, ahead: int | None = None
+    ) -> Iterator[tuple[int, R]]:
+        """The number of an item and the task's result on it, one by one as they are ready.
+
+        ahead: no item is drawn that comes so many after the first that is not done.
+        """
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,13 @@ class Here:
         """Those of this process."""
         return cores()
 
-    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+    def run(
+        self,
+        task: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        ahead: int | None = None,  # noqa: ARG002
+    ) -> Iterator[tuple[int, R]]:
         """In order."""
         return ((number, task(item)) for number, item in enumerate(items))
 
@@ -94,7 +106,9 @@ class Cluster:
         ray = _ray()
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
-    def run(self, task: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+    def run(
+        self, task: Callable[[T], R], items: Iterable[T], *, ahead: int | None = None
+    ) -> Iterator[tuple[int, R]]:
         """As they come. Two tasks a core are under way at a time; items are drawn as needed."""
         ray = _ray()
         perform = ray.remote(_perform).options(
@@ -102,11 +116,15 @@ class Cluster:
         )
         sent, numbered = ray.put(task), enumerate(items)
         waiting: dict[Any, int] = {}
+        drawn = 0
         try:
             while True:
-                room = max(0, 2 * self.cores() - len(waiting))
-                for number, item in islice(numbered, room):
+                room = 2 * self.cores() - len(waiting)
+                if ahead is not None:
+                    room = min(room, ahead - drawn + min(waiting.values(), default=drawn))
+                for number, item in islice(numbered, max(0, room)):
                     waiting[perform.remote(sent, item, _versions())] = number
+                    drawn = number + 1
                 if not waiting:
                     return
                 # Looks up now and then, for machines that have joined.
@@ -123,7 +141,8 @@ def spread(
 ) -> Iterator[tuple[T, R]]:
     """Each item with the task's result on it, in order, wherever tasks run.
 
-    Items are drawn as they are needed, so that they may be blocks of a file larger than memory.
+    Items are drawn as they are needed, so that they may be blocks of a file larger than memory:
+    four to a core are held at a time, however late the first of them is done.
     """
     drawn: dict[int, T] = {}
 
@@ -134,7 +153,7 @@ def spread(
 
     early: dict[int, R] = {}
     following = 0
-    for number, result in executor.run(task, remembered()):
+    for number, result in executor.run(task, remembered(), ahead=_AHEAD * executor.cores()):
         early[number] = result
         while following in early:
             yield drawn.pop(following), early.pop(following)

@@ -10,8 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
-from conftr.cli.sweep import Ray, connected
+from conftr.cli.manners import (
+    DataDir,
+    Quiet,
+    Ray,
+    Results,
+    Runs,
+    connected,
+    in_words,
+    watched,
+    workshop,
+)
 
 
 class Format(StrEnum):

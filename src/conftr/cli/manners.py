@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
     from conftr.experiments.watch import Watch
 
@@ -23,6 +25,14 @@ DataDir = Annotated[
 Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
 Runs = Annotated[
     Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Spread the work over a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for "
+        "worker processes on this machine.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 
@@ -86,6 +96,19 @@ def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
         return
     with console.status("...") as status:
         yield lambda rows: status.update(f"{rows:,} rows")
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Executor]:
+    """Where tasks run; see `conftr.cluster.connect`.
+
+    Ray says on standard output, which is for results, that a worker died. What is printed while
+    it is connected goes to standard error.
+    """
+    from conftr.cluster import connect
+
+    with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
+        yield executor
 
 
 @contextmanager

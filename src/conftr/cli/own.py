@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.manners import DataDir, Quiet, counted, in_words, noted, watched
+from conftr.cli.manners import DataDir, Quiet, Ray, connected, counted, in_words, noted, watched
 
 if TYPE_CHECKING:
     from conftr.evidence import Evidence
@@ -179,6 +180,7 @@ def predict(
             metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
         ),
     ] = None,
+    ray: Ray = None,
     as_json: opt.AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -195,7 +197,9 @@ def predict(
         request = predicting.Request(
             alpha, target or predicting.target_of(model), tuple(keep or ()), probabilities
         )
-        tally = predicting.predict(artefact.load(model), file, out, request, progress)
+        answers, clf = out or sys.stdout, artefact.load(model)
+        with connected(ray) as executor:
+            tally = predicting.predict(clf, file, answers, request, progress, executor)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(tally)))
     elif not quiet:

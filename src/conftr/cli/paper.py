@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
+from conftr.cli.manners import (
+    DataDir,
+    Quiet,
+    Ray,
+    Results,
+    Runs,
+    connected,
+    in_words,
+    watched,
+    workshop,
+)
 
 
 def reproduce(
@@ -29,6 +39,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
     ] = None,
+    ray: Ray = None,
     results: Results = Path("results"),
     runs: Runs = Path("runs"),
     data_dir: DataDir = None,
@@ -48,7 +59,8 @@ def reproduce(
                 typer.echo(line)
             return
         if not stored:
-            reproduction.run_all(asked, workshop(results, runs, data_dir, watch))
+            with connected(ray) as executor:
+                reproduction.run_all(asked, workshop(results, runs, data_dir, watch), executor)
     with in_words():
         from conftr.cli.experiments import draw
         from conftr.experiments.sheets import sheet

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.manners import DataDir, Quiet, Results, Runs, in_words, watched, workshop
+from conftr.cli.manners import (
+    DataDir,
+    Quiet,
+    Ray,
+    Results,
+    Runs,
+    connected,
+    in_words,
+    watched,
+    workshop,
+)
 
 if TYPE_CHECKING:
-    from conftr.cluster import Executor
     from conftr.data.own import Wanted
     from conftr.experiments.cost import Cost
     from conftr.experiments.runner import Workshop
@@ -23,28 +30,6 @@ if TYPE_CHECKING:
 
 _LONG = 600  # seconds beyond which a person at a terminal is asked first
 _ALPHA = 0.1  # of a file, as in `conftr fit`
-
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Spread the work over a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for "
-        "worker processes on this machine.",
-    ),
-]
-
-
-@contextmanager
-def connected(address: str | None) -> Iterator[Executor]:
-    """Where tasks run; see `conftr.cluster.connect`.
-
-    Ray says on standard output, which is for results, that a worker died. What is printed while
-    it is connected goes to standard error.
-    """
-    from conftr.cluster import connect
-
-    with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
-        yield executor
 
 
 def sweep(

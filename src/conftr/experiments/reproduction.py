@@ -12,6 +12,7 @@ from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
 
 if TYPE_CHECKING:
+    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
 
 
@@ -28,14 +29,23 @@ def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list
     return found
 
 
-def run_all(exhibits: Sequence[Exhibit], workshop: Workshop) -> None:
+def run_all(
+    exhibits: Sequence[Exhibit], workshop: Workshop, executor: Executor | None = None
+) -> None:
     """Run what has no record yet; several exhibits share runs.
 
     Methods whose settings are still to be searched are left out and named.
+    executor: where trials are trained, all of a dataset at once; None for here, run by run.
     """
     from conftr.experiments.runner import run
+    from conftr.experiments.spreading import train_trials
 
-    for asked in runs(exhibits):
+    wanted = runs(exhibits)
+    if executor and not executor.here:
+        for dataset in dict.fromkeys(asked.training.dataset for asked in wanted):
+            own = [one for one in wanted if one.training.dataset == dataset and searched(one)]
+            train_trials(own, workshop, executor)
+    for asked in wanted:
         if searched(asked):
             run(asked, workshop)
         else:

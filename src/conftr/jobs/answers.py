@@ -11,14 +11,13 @@ p_CLASS     the probability of each class
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -73,12 +72,12 @@ def frame(
     return pl.DataFrame(columns)
 
 
-def check(out: Path | None, classes: Sequence[str], kept: Sequence[str]) -> None:
+def check(out: Path | TextIO, classes: Sequence[str], kept: Sequence[str]) -> None:
     """Raise, before any work, where answers could not be written as asked."""
-    kind = ".csv" if out is None else out.suffix
+    kind = out.suffix if isinstance(out, Path) else ".csv"
     if kind not in _SINKS:
         raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
-    if out is not None and not out.parent.is_dir():
+    if isinstance(out, Path) and not out.parent.is_dir():
         raise DataError(f"there is no folder {out.parent} for --out.")
     own = {"row", "set", "size", "likeliest", *(f"p_{name}" for name in classes)}
     taken = [name for name in kept if name in own]
@@ -92,13 +91,13 @@ def check(out: Path | None, classes: Sequence[str], kept: Sequence[str]) -> None
         )
 
 
-def write(frames: Iterator[pl.DataFrame], out: Path | None) -> None:
-    """Write frames of one schema to a file of the kind that its name says, or as CSV to None.
+def write(frames: Iterator[pl.DataFrame], out: Path | TextIO) -> None:
+    """Write frames of one schema to a file of the kind that its name says, or print them as CSV.
 
     A file is written beside its place and renamed when it is whole.
     """
-    if out is None:
-        _print(frames)
+    if not isinstance(out, Path):
+        _print(frames, out)
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
@@ -110,14 +109,14 @@ def write(frames: Iterator[pl.DataFrame], out: Path | None) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _print(frames: Iterator[pl.DataFrame]) -> None:
+def _print(frames: Iterator[pl.DataFrame], out: TextIO) -> None:
     try:
         for i, one in enumerate(map(_joined, frames)):
-            sys.stdout.write(one.write_csv(include_header=i == 0, float_precision=_DIGITS))
-        sys.stdout.flush()
+            out.write(one.write_csv(include_header=i == 0, float_precision=_DIGITS))
+        out.flush()
     except BrokenPipeError:
         # The reader has seen enough; nothing is left to be flushed at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def _joined(one: pl.DataFrame) -> pl.DataFrame:

@@ -1,11 +1,12 @@
-"""Sets for the rows of a file of any size, some rows at a time."""
+"""Sets for the rows of a file of any size, some rows at a time, here or on a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import polars as pl
 from conftr import artefact
 from conftr.arrays import log_softmax
 from conftr.calibration import ALL, CLASS
+from conftr.cluster import HERE, Executor, spread
 from conftr.data import DataError
 from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
 from conftr.estimator import ConformalClassifier
@@ -52,21 +54,28 @@ class Tally:
     strangers: int = 0
     unseen: int = 0
 
+    def add(self, other: Tally) -> None:
+        """Count what was counted elsewhere too."""
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
+
 
 def predict(
     clf: ConformalClassifier,
     path: Path,
-    out: Path | None,
+    out: Path | TextIO,
     request: Request,
     progress: Callable[[int], None],
+    executor: Executor = HERE,
 ) -> Tally:
-    """Write the set of every row of a file to `out`; None is standard output. See `answers`.
+    """Write the set of every row of a file to another, or print them. See `answers`.
 
     progress: called with the number of rows done.
+    executor: where blocks of rows are answered; what is written does not depend on it.
     """
     answers.check(out, list(by_text(clf.classes_.tolist())), request.keep)
     tally = Tally()
-    answers.write(_frames(clf, path, request, tally, progress), out)
+    answers.write(_frames(clf, path, request, tally, progress, executor), out)
     return tally
 
 
@@ -139,24 +148,35 @@ def _frames(
     request: Request,
     tally: Tally,
     progress: Callable[[int], None],
+    executor: Executor,
 ) -> Iterator[pl.DataFrame]:
-    classes = clf.classes_.tolist()
     wanted = Wanted(target=request.target, group_by=group_by(clf))
     inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *request.keep])
-    rows = CELLS // len(classes) + 1
-    for block in blocks(path, inputs, wanted, keep=request.keep, rows=rows):
-        logits = _logits(clf, block, path)
-        sets = _sets(clf, logits, block, request.alpha, tally)
-        _count(tally, sets, block, classes)
+    rows = CELLS // len(clf.classes_) + 1
+    found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)
+    for _, (frame, counted) in spread(partial(answered, clf, path, request), found, executor):
+        tally.add(counted)
         progress(tally.rows)
-        yield answers.frame(
-            block.first,
-            sets,
-            np.exp(log_softmax(logits)),
-            list(by_text(classes)),
-            block.kept,
-            with_probabilities=request.probabilities,
-        )
+        yield frame
+
+
+def answered(
+    clf: ConformalClassifier, path: Path, request: Request, block: Block
+) -> tuple[pl.DataFrame, Tally]:
+    """The task: the answers to some rows, and what was counted on them."""
+    classes, tally = clf.classes_.tolist(), Tally()
+    logits = _logits(clf, block, path)
+    sets = _sets(clf, logits, block, request.alpha, tally)
+    _count(tally, sets, block, classes)
+    frame = answers.frame(
+        block.first,
+        sets,
+        np.exp(log_softmax(logits)),
+        list(by_text(classes)),
+        block.kept,
+        with_probabilities=request.probabilities,
+    )
+    return frame, tally
 
 
 def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[Any]:
