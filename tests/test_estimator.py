@@ -285,7 +285,7 @@ def test_the_time_limit():
 
 
 def test_networks_grow_with_the_data():
-    from conftr.recipes import batch_size_for, epochs_for, model_for
+    from conftr.recipes import batch_size_for, epochs_for, model_for, trained_alpha
 
     widths = [model_for(None, (4,), 3, n).hidden for n in (100, 500, 5000)]
     assert widths == [(), (64,), (128, 128)]
@@ -295,6 +295,12 @@ def test_networks_grow_with_the_data():
     assert [batch_size_for(10_000, alpha) for alpha in (0.2, 0.1, 0.01)] == [64, 64, 512]
     assert [batch_size_for(n, 0.01) for n in (1, 3, 100, 1000)] == [1, 2, 64, 128]
     assert [batch_size_for(n, 0.1) for n in (60_000, 10**6)] == [128, 1024]
+    assert [trained_alpha(0.01, batch) for batch in (8, 64, 128, 1024)] == [
+        0.5,
+        6 / 64,
+        6 / 128,
+        0.01,
+    ]
     mlp = model_for(None, (4,), 3, 5000)
     assert [epochs_for(n, 64, mlp, (4,)) for n in (500, 50_000, 10**7)] == [50, 12, 5]
 

@@ -184,6 +184,7 @@ def _asked(task: Task, materials: Materials, *, chooses: bool) -> list[Recipe]:
     asked = recipes.recipes(
         task.method,
         alpha=task.alpha,
+        batch_size=materials.batch_size,
         classes=task.classes,
         shape=task.shape,
         lengths=recipes.lengths_for(int(epochs), fixed=task.epochs is not None, limited=limited),

@@ -28,6 +28,7 @@ _WEAK, _STRONG = 0.0005, 0.005  # weight decay
 _STEPS = 10_000  # of a training run, about; fewer where a network takes long
 _WORK = 2e11  # floating point operations of the forward passes of a training run, about
 _EPOCHS = (5, 50)
+_BEYOND = 3  # examples of the calibrating half of a batch that its threshold should leave out
 _TOLD = {
     "temperature": "temperature",
     "size_weight": "size weight",
@@ -55,6 +56,8 @@ class Recipe:
         """What sets it apart."""
         told = ["class loss"] if np.any(self.own.get("loss_matrix", 0)) else []
         told += [f"{text} {self.own[name]:g}" for name, text in _TOLD.items() if self.own.get(name)]
+        if isinstance(self.objective, ConfTr):
+            told.append(f"alpha {self.objective.alpha:.3g} in training")
         told += [
             f"{self.epochs} epoch{'s' * (self.epochs > 1)}",
             f"learning rate {self.learning_rate:g}",
@@ -109,10 +112,20 @@ def lengths_for(epochs: int, *, fixed: bool, limited: bool) -> list[int]:
     return sorted(parts | ({1} if limited else set()), reverse=True)
 
 
+def trained_alpha(alpha: float, batch_size: int) -> float:
+    """alpha, or where a batch is too small for it the alpha at which it has three scores to spare.
+
+    The threshold of half a batch of 128 at alpha = 0.01 is its lowest score: a gradient that hangs
+    on one example. Calibration, after training, is for the alpha that was asked for.
+    """
+    return max(alpha, min(0.5, 2 * _BEYOND / batch_size))
+
+
 def recipes(
     method: Any,
     *,
     alpha: float,
+    batch_size: int,
     classes: Sequence[Any],
     shape: Shape | None,
     lengths: Sequence[int],
@@ -128,7 +141,8 @@ def recipes(
         return [Recipe(_name(method), method, length, rate) for length in lengths]
     if method not in METHODS:
         _refuse(method)
-    plain, conformal = _cross_entropy(lengths), _conformal(alpha, len(classes), lengths)
+    plain = _cross_entropy(lengths)
+    conformal = _conformal(trained_alpha(alpha, batch_size), len(classes), lengths)
     if shape is not None:
         wished = _wished(conformal, shape, classes)
         conformal = wished + conformal if method == "conformal" else conformal + wished
