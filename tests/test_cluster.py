@@ -12,11 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import psutil
 import pytest
 from typer.testing import CliRunner
 
-from conftr import cluster, training
+from conftr import ConformalClassifier, artefact, cluster, training
 from conftr.cli import app
 from conftr.cluster import HERE, Cluster, ClusterError, connect, spread
 from conftr.experiments import Store, settings
@@ -26,6 +27,7 @@ from conftr.experiments.race import sweep
 from conftr.experiments.runner import Workshop
 from conftr.experiments.settings import Wish
 from conftr.experiments.sweep import Sweep
+from conftr.jobs import predicting
 
 pytestmark = [
     # Nodes are started by forking; JAX warns of that wherever it runs.
@@ -68,7 +70,12 @@ def nodes(no_kept_programs, client_port):
     import ray
     from ray.cluster_utils import Cluster as Nodes
 
-    head = NODE | {"include_dashboard": False, "ray_client_server_port": client_port}
+    # Workers that Ray starts before there is a task have not the environment of ours.
+    head = NODE | {
+        "include_dashboard": False,
+        "ray_client_server_port": client_port,
+        "_system_config": {"prestart_worker_first_driver": False, "enable_worker_prestart": False},
+    }
     found = Nodes(initialize_head=True, head_node_args=head)
     try:
         found.add_node(**NODE)
@@ -103,20 +110,39 @@ def undisturbed(tmp_path_factory):
     return stored(place)
 
 
-BUSY, IDLE = "ray::_perform", "ray::IDLE"
-
-
-def workers(nodes, state):
-    """The processes that are there for tasks, and are doing one or not."""
+def busy_workers(nodes):
+    """The processes that are doing a task."""
     raylets = [node.all_processes["raylet"][0].process.pid for node in nodes.list_all_nodes()]
     children = [child for raylet in raylets for child in psutil.Process(raylet).children()]
-    return [child for child in children if state in name(child)]
+    return [child for child in children if is_busy(child)]
 
 
-def name(process):
+def is_busy(process):
     with suppress(psutil.Error):
-        return " ".join(process.cmdline())
-    return ""
+        return "ray::_perform" in " ".join(process.cmdline())
+    return False
+
+
+@contextmanager
+def killing(nodes, count):
+    """Kill so many workers, the first as soon as it has a task, others at random moments of one."""
+    killed, over, chance = [], threading.Event(), random.Random(7)
+
+    def kill():
+        while not over.wait(0.02) and len(killed) < count:
+            for worker in busy_workers(nodes)[:1]:
+                over.wait(chance.uniform(0, 1.5) if killed else 0)
+                if is_busy(worker):
+                    worker.kill()
+                    killed.append(worker.pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        killer.join(PATIENCE)
 
 
 def test_where_there_is_no_cluster_it_says_how_to_start_one():
@@ -129,6 +155,37 @@ def test_where_there_is_no_cluster_it_says_how_to_start_one():
                 connect(address),
             ):
                 pass
+
+
+@pytest.fixture(scope="module")
+def asked_about(tmp_path_factory):
+    """A saved model, and a file of rows to answer."""
+    place, rng = tmp_path_factory.mktemp("rows"), np.random.default_rng(0)
+    x, y = rng.normal(size=(400, 3)).round(3), rng.integers(0, 3, 400)
+    table = pl.DataFrame(x + np.eye(3)[y], schema=list("abc")).with_columns(kind=pl.Series(y))
+    fitted = ConformalClassifier(method="cross-entropy", model=(), epochs=1, random_state=0)
+    artefact.save(fitted.fit(table.drop("kind"), y), place / "model")
+    table.write_csv(place / "rows.csv")
+    return place
+
+
+def test_sets_are_the_same_here_and_there_and_whoever_is_killed(
+    nodes, asked_about, tmp_path, monkeypatch
+):
+    # First of all: the first task of a fresh worker takes it long enough to be killed.
+    monkeypatch.chdir(tmp_path)
+    asked = ["predict", *(str(asked_about / name) for name in ("model", "rows.csv"))]
+    asked += ["--target", "kind"]
+    here = CliRunner().invoke(app, [*asked, "--out", "here.csv"])
+    monkeypatch.setattr(predicting, "CELLS", 90)  # of a block: 13 of them
+    with killing(nodes, 1) as killed:
+        done = CliRunner().invoke(app, [*asked, "--out", "there.csv", "--ray", nodes.address])
+    assert done.exit_code == 0, done.stderr
+    assert killed
+    assert done.stderr.endswith(here.stderr)  # after what Ray says of the worker
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+    printed = CliRunner().invoke(app, [*asked, "--ray", nodes.address]).stdout
+    assert printed == (tmp_path / "here.csv").read_text()
 
 
 def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_path):
@@ -156,6 +213,25 @@ def test_blocks_are_spread_and_come_back_in_order(machines):
     expected = [(i, i * i) for i in range(9)]
     assert list(spread(task, range(9), machines)) == expected
     assert list(spread(task, range(9))) == expected
+
+
+def test_no_block_is_drawn_far_ahead_of_the_first_that_is_not_done(machines, tmp_path):
+    go = tmp_path / "go"
+
+    def task(i):
+        begun = time.monotonic()
+        while i == 0 and not go.exists() and time.monotonic() < begun + PATIENCE:
+            time.sleep(0.02)
+
+    drawn, done = [], set()
+    for number, _ in machines.run(
+        task, (drawn.append(go.exists()) or i for i in range(6)), ahead=3
+    ):
+        done.add(number)
+        if done == {1, 2}:
+            go.touch()
+    assert done == set(range(6))
+    assert drawn == [False] * 3 + [True] * 3
 
 
 def test_blocks_are_drawn_as_they_are_needed():
@@ -218,32 +294,12 @@ def killed_driver(place, address):
     command = [sys.executable, "-c", DRIVER, str(place), address]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths}, **pipes) as driver:
-        assert driver.stdout.readline() == "entered\n", driver.stderr.read()
+        late = threading.Timer(PATIENCE, driver.kill)
+        late.start()
+        said = driver.stdout.readline()
+        late.cancel()
         driver.kill()
-
-
-@contextmanager
-def killing(nodes, count):
-    """Kill so many workers, each at a random moment of a task, as long as there are tasks."""
-    killed, over, chance = [], threading.Event(), random.Random(7)
-
-    def kill():
-        while not over.wait(0.05) and len(killed) < count:
-            for worker in workers(nodes, BUSY)[:1]:
-                over.wait(chance.uniform(0, 1.5))
-                if BUSY in name(worker):
-                    worker.kill()
-                    killed.append(worker.pid)
-
-    for idle in workers(nodes, IDLE):
-        idle.kill()  # a new one takes seconds over its first task
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        yield killed
-    finally:
-        over.set()
-        killer.join(PATIENCE)
+        assert said == "entered\n", driver.stderr.read()
 
 
 def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
@@ -252,7 +308,7 @@ def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
     killed_driver(tmp_path, f"ray://127.0.0.1:{client_port}")
     assert 1 <= len(stored(tmp_path)) < len(undisturbed)
     assert not (tmp_path / "results").exists()
-    with killing(nodes, 3) as killed:
+    with killing(nodes, 2) as killed:
         sweep([ASKED], shop(tmp_path), machines)
     assert killed
     assert stored(tmp_path) == undisturbed
