@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conftr.jobs.fitting import Result
 
 _NOTHING = "Nothing was written."
-_ALIKE = "3,5,8,9=10"
+_SIDES = "0,2,4,6,8|1,3,5,7,9=10"
 _WIDTH = 96
 
 
@@ -231,22 +231,22 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
-    command = f"conftr fit digits --alpha 0.02 --method conformal --avoid '{_ALIKE}' --out {out}"
+    command = f"conftr fit digits --alpha 0.01 --separate '{_SIDES}' --out {out}"
     if not quiet:
         typer.echo(command, err=True)
     fit(
         "digits",
-        alpha=0.02,
-        method=opt.Method.CONFORMAL,
-        avoid=[_ALIKE],
+        alpha=0.01,
+        separate=[_SIDES],
         out=out,
         overwrite=(out / "manifest.json").exists(),
         quiet=quiet,
     )
     typer.echo(
         f"\nOpen {out / 'report.html'} in a browser: move the slider, look at the pictures whose\n"
-        f"sets are large or wrong, and see what the wish changed and cost (3, 5, 8 and 9 look\n"
-        f"alike and should not share a set). Then: conftr fit YOUR.csv --target COLUMN"
+        f"sets are large or wrong, and see what the wish changed and cost: even and odd digits\n"
+        f"should not share a set, as high and low risk should not. Then, for your own data:\n"
+        f"conftr fit YOUR.csv --target COLUMN"
     )
 
 
