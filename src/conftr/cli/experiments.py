@@ -40,24 +40,24 @@ def compare(
     trials: Annotated[int, typer.Option(min=1, help="Models trained by each method.")] = 10,
     splits: Annotated[int, typer.Option(min=1, help="Random calibration/test splits.")] = 10,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the training data [default: the paper's]")
+        int | None, typer.Option(min=1, help="Passes over the training data (default: the paper's)")
     ] = None,
     alpha: Annotated[
         str | None,
         typer.Option(
             help="Share of sets that may miss the truth; of several, with commas between, the "
-            "first is trained for and all are measured [default: the paper's]"
+            "first is trained for and all are measured (default: the paper's)"
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="linear, mlp:64x64 or convnet:32x64 [default: the paper's]"),
+        typer.Option(help="linear, mlp:64x64 or convnet:32x64 (default: the paper's)"),
     ] = None,
     quantile: Annotated[
         str | None,
         typer.Option(
             help="smooth-sort:0.1, exact-smooth-sort:0.1, order-statistic, nearest:0.02 or "
-            "kernel:0.1 [default: smooth-sort:0.1, the paper's]"
+            "kernel:0.1 (default: smooth-sort:0.1, the paper's)"
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,

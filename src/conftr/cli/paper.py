@@ -27,7 +27,7 @@ def reproduce(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The runs of this dataset alone.")] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Training trials [default: 10 or 5, as tables say]")
+        int | None, typer.Option(min=1, help="Training trials (default: 10 or 5, as tables say)")
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="Say what there is and what has been run; run nothing.")

@@ -53,13 +53,13 @@ def sweep(
     ] = "coarse",
     methods: Annotated[
         str | None,
-        typer.Option(help="Which, with commas between [default: all five, or the file's]"),
+        typer.Option(help="Which, with commas between (default: all five, or the file's)"),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Passes over the training data.")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help=f"{opt.ALPHA} [default: the dataset's; of a file 0.1]")
+        float | None, typer.Option(help=f"{opt.ALPHA} (default: the dataset's; of a file 0.1)")
     ] = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     halving: Annotated[
