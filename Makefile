@@ -23,10 +23,10 @@ setup: .venv/installed
 	touch $@
 
 bench: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/posthoc.py
 	$(BIN)/python benchmarks/objectives.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/torch_step.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/prediction.py
 
