@@ -42,11 +42,12 @@ def namespace(**arrays: Array) -> Namespace:
 
 def library(value: Any) -> Namespace:
     """The namespace of one array's library, None where the value is none; found once a type."""
+    kind = type(value)
+    if kind in _NAMESPACES:
+        return _NAMESPACES[kind]
     if not hasattr(value, "shape"):
         return None
-    kind = type(value)
-    if kind not in _NAMESPACES:
-        _NAMESPACES[kind] = _find_library(value)
+    _NAMESPACES[kind] = _find_library(value)
     return _NAMESPACES[kind]
 
 
@@ -245,6 +246,18 @@ def mixed(x: Array, y: Array, share: Array) -> Array:
     return x.lerp(y, share) if _is(x, _TORCH) else x + share * (y - x)
 
 
+def total(x: Array, axis: int | None = None) -> Array:
+    """The sum of all entries, or along an axis."""
+    if _is(x, _TORCH):
+        return x.sum() if axis is None else x.sum(axis)
+    return library(x).sum(x, axis=axis)
+
+
+def dot(x: Array, y: Array) -> Array:
+    """sum_i x_i y_i of two vectors of one type."""
+    return x.dot(y) if _is(x, _TORCH) else library(x).sum(x * y)
+
+
 def running_sum(x: Array) -> Array:
     """x_1, x_1 + x_2, ... along the last axis."""
     return x.cumsum(-1) if _is(x, _TORCH) else library(x).cumulative_sum(x, axis=-1)
@@ -271,7 +284,7 @@ def at_least(x: Array, bound: float) -> Array:
 def pick(table: Array, index: Array) -> Array:
     """table[i, index[i]] for every row, (n, K) and (n,) -> (n,)."""
     if _is(table, _TORCH):
-        return table.gather(1, index[:, None].long()).squeeze(1)
+        return table.gather(1, index.unsqueeze(1).long()).squeeze(1)
     return library(table).take_along_axis(table, index[:, None], axis=1)[:, 0]
 
 

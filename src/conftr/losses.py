@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conftr import checks
-from conftr.arrays import Array, at_least, constant, counting, library, namespace, pick
+from conftr.arrays import Array, at_least, constant, counting, library, namespace, pick, total
 
 
 def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any = None) -> Array:
@@ -40,11 +40,10 @@ def coverage_loss(sets: Array, labels: Array, alpha: Any) -> Array:
 
 def excess(sets: Array, labels: Array, target_size: Any, weights: Any) -> Array:
     """What each example adds to `size_loss`, (n,); nothing is checked."""
-    xp = library(sets)
-    beyond = at_least(xp.sum(sets, axis=1) - target_size, 0.0)
+    beyond = at_least(total(sets, axis=1) - target_size, 0.0)
     if weights is None:
         return beyond
-    return beyond * xp.take(constant(weights, sets), labels, axis=0)
+    return beyond * library(sets).take(constant(weights, sets), labels, axis=0)
 
 
 def cost(sets: Array, labels: Array, matrix: Any) -> Array:

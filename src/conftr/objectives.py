@@ -183,7 +183,10 @@ def _scores(score: Score, logits: Array) -> Array:
 
 
 def _soft_sets(scores: Array, tau: Any, temperature: Any) -> Array:
-    return sigmoid((scores - tau) / temperature)
+    above = scores - tau
+    if isinstance(temperature, int | float) and temperature == 1:
+        return sigmoid(above)  # a division is felt in PyTorch, forwards and backwards
+    return sigmoid(above / temperature)
 
 
 def _log_loss(objective: ConfTr | CoverTr, sets: Array, labels: Array) -> Array:

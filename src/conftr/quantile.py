@@ -30,12 +30,14 @@ from conftr.arrays import (
     Array,
     at_least,
     constant,
+    dot,
     hard_sort,
     library,
     namespace,
     settled,
     smallest,
     stop_gradient,
+    total,
     unsort,
 )
 from conftr.sorting import read
@@ -184,12 +186,12 @@ class Kernel:
 def _mean_over(weights: Array, scores: Array) -> Array:
     """Weights (n,), or those chosen among the scores, in the type of the scores and of sum 1."""
     weights = constant(weights, scores)
-    return weights / library(scores).sum(weights)
+    return weights / total(weights)
 
 
 def _with_gradient(tau: Array, scores: Array, weights: Array) -> Array:
     """The value tau with the gradient sum_i w_i dE_i."""
-    return tau + library(scores).sum(weights * (scores - stop_gradient(scores)))
+    return tau + dot(weights, scores - stop_gradient(scores))
 
 
 @settled
