@@ -8,7 +8,15 @@ import pytest
 
 import conftr
 from conftr.models import linear
-from conftr.training import SGD, Checkpoints, Plan, TrainingSet, TrainingWarning, fit
+from conftr.training import (
+    SGD,
+    Checkpoints,
+    Plan,
+    TrainingSet,
+    TrainingWarning,
+    fit,
+    trial_keys,
+)
 from conftr.tuning import Ground, SetSize, compete, tune
 
 K = 3
@@ -55,6 +63,31 @@ def test_a_size_is_that_of_training_the_configuration_and_evaluating_it(ground, 
     best = tuned.tried[0]
     vary = {name: [value, 1.0] for name, value in best.settings.items()}
     assert compete(ground, OBJECTIVE, PLAN, vary, seed=3)[0] == best.size
+
+
+def fitted(ground, rates, **settings):
+    keys = trial_keys(0, 1)[np.zeros(len(rates), int)]
+    vary = {"learning_rate": rates}
+    return fit(keys, ground.model, ground.data, OBJECTIVE, PLAN, vary=vary, **settings)
+
+
+def test_what_trains_abreast_does_not_depend_on_its_company_or_place(ground, tmp_path):
+    rates = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
+    whole = fitted(ground, rates, abreast=4)
+    part = fitted(ground, [0.3, 0.05, 0.01], abreast=4, checkpoints=Checkpoints(tmp_path))
+    for i, place in enumerate([5, 2, 0]):
+        pairs = zip(*(jax.tree.leaves(f.params) for f in (part, whole)), strict=True)
+        assert all(np.array_equal(a[i], b[place]) for a, b in pairs)
+    assert np.array_equal(part.loss, whole.loss[:, [5, 2, 0]])
+    alone = fitted(ground, rates)
+    np.testing.assert_allclose(whole.loss, alone.loss, rtol=1e-4)
+    with pytest.raises(ValueError, match="abreast"):  # another program than the one kept there
+        fitted(ground, [0.3, 0.05, 0.01], checkpoints=Checkpoints(tmp_path))
+
+
+def test_only_trials_of_one_key_train_abreast(ground):
+    with pytest.raises(ValueError, match=r"must have the same key and rows.*trial 1"):
+        fit(trial_keys(0, 2), ground.model, ground.data, OBJECTIVE, PLAN, abreast=4)
 
 
 def test_equal_seeds_try_equal_configurations(ground, tuned, tmp_path):

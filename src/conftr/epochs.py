@@ -120,7 +120,24 @@ def train_together(
     """One epoch of all trials in one batched program."""
     stacked = (stack(trees) for trees in (settings, carries, batches))
     trained, losses = jax.vmap(partial(train, program, data))(*stacked)
-    return [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(len(carries))], losses
+    return unstack(trained, len(carries)), losses
+
+
+@partial(jax.jit, static_argnums=0)
+def train_abreast(
+    program: Program,
+    data: TrainingSet,
+    settings: Sequence[Mapping[str, Array]],
+    carries: Sequence[Carry],
+    batches: Batch,
+) -> tuple[list[Carry], Array]:
+    """One epoch of trials that see the same batches, in one program: x is read once for all.
+
+    With as many trials, what comes out of one does not depend on the others or on its place.
+    """
+    epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None))
+    trained, losses = epoch(stack(settings), stack(carries), batches)
+    return unstack(trained, len(carries)), losses
 
 
 def mesh_of(devices: Sequence[Any]) -> Mesh:
@@ -157,6 +174,11 @@ def pieces(batches: Batch, size: int) -> list[Batch]:
 def stack(trees: Sequence[Any]) -> Any:
     """Trees of equal structure as one, with a first axis over them."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def unstack(tree: Tree, count: int) -> list[Tree]:
+    """The trees that `stack` made one of."""
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(count)]
 
 
 def named_leaves(tree: Any) -> tuple[dict[str, Any], Any]:

@@ -86,6 +86,7 @@ class Run:
     data: TrainingSet
     trials: list[Trial]
     mesh: Mesh | None = None
+    abreast: int = 1
 
     @property
     def program(self) -> Program:
@@ -162,6 +163,7 @@ def prepare(
     rows: Any,
     vary: Mapping[str, Any],
     devices: Sequence[Any] | None = None,
+    abreast: int = 1,
 ) -> Run:
     """A run of one trial for each key, refused in words where it cannot be trained."""
     keys = typed(key).reshape(-1)
@@ -173,7 +175,9 @@ def prepare(
     mesh = _mesh(devices, plan.batch_size)
     settings = on_all(mesh, _settings(objective, plan.optimiser, vary, len(keys)))
     trials = [Trial(k, _words(k), r, s) for k, r, s in zip(keys, chosen, settings, strict=True)]
-    run = Run(model, objective, plan, data, trials, mesh)
+    if abreast > 1:
+        _check_alike(trials)
+    run = Run(model, objective, plan, data, trials, mesh, abreast)
     _check_hashable(run.program)
     return run
 
@@ -213,7 +217,7 @@ def description(run: Run) -> Description:
         "rows": np.stack([trial.rows for trial in run.trials]),
         "settings": stack([trial.settings for trial in run.trials]),
     }
-    return describe(parts)
+    return describe(parts | ({"abreast": run.abreast} if run.abreast > 1 else {}))
 
 
 def typed(key: Key) -> Key:
@@ -268,6 +272,16 @@ def _mesh(devices: Sequence[Any] | None, batch_size: int) -> Mesh | None:
             f"as many rows of a batch; got {len(devices)}."
         )
     return mesh_of(devices)
+
+
+def _check_alike(trials: Sequence[Trial]) -> None:
+    first = trials[0]
+    for i, one in enumerate(trials):
+        if one.words != first.words or not np.array_equal(one.rows, first.rows):
+            raise ValueError(
+                f"trials abreast must have the same key and rows, as they share every batch; trial "
+                f"{i} has others than trial 0."
+            )
 
 
 def _check_hashable(program: Program) -> None:

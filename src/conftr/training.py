@@ -30,6 +30,7 @@ from conftr.epochs import (
     pieces,
     stack,
     train,
+    train_abreast,
     train_together,
 )
 from conftr.machine import cores, use_compilation_cache
@@ -70,6 +71,7 @@ __all__ = [
 ]
 
 _Trained: TypeAlias = tuple[Carry, Any]  # a trial after an epoch, and the epoch's loss
+_Advance: TypeAlias = Callable[[Sequence[Trial], int, Future[list[_Trained]]], list[_Trained]]
 
 
 class TrainingWarning(UserWarning):
@@ -123,6 +125,7 @@ def fit(
     checkpoints: Checkpoints | None = None,
     batched: bool | None = None,
     devices: Sequence[Any] | None = None,
+    abreast: int = 1,
 ) -> Fitted:
     """Train a model, or one for each of several keys.
 
@@ -138,13 +141,24 @@ def fit(
         as many as divide the batch size. Each works on its rows, the threshold is one quantile of
         the whole batch, and the losses are those of one device but for rounding. Trials then
         train one after the other, unless batched.
+    abreast: on a CPU, how many trials of the same key and rows share a program and its batches,
+        which is quicker for linear models. What a trial gives depends on this number in its last
+        bits, and not on the other trials: programs are filled up with copies.
 
     Equal calls on one machine give equal bits. A trial whose loss or gradient is not finite stops
     there with a `TrainingWarning`; the others go on.
     """
     started = time.monotonic()
     run = prepare(
-        model, objective, plan, data, key=key, rows=rows, vary=vary or {}, devices=devices
+        model,
+        objective,
+        plan,
+        data,
+        key=key,
+        rows=rows,
+        vary=vary or {},
+        devices=devices,
+        abreast=abreast,
     )
     keeper = _Keeper(checkpoints, run) if checkpoints else None
     reached = (keeper and keeper.load()) or begin(run)
@@ -201,32 +215,35 @@ def _as_one(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
 
 
 def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
-    """Each trial in a program of its own, as many at once as there are cores; an epoch each time.
+    """Each team of trials in a program of its own, as many at once as there are cores.
 
-    The next epoch of every trial is queued before this one is waited for, so that no core idles
-    at the end of an epoch, nor while the caller reports or writes a checkpoint.
+    An epoch each time. The next epoch of every team is queued before this one is waited for, so
+    that no core idles at the end of an epoch, nor while the caller reports or writes a checkpoint.
     """
-    advance = _compiled(run, reached.carries[0])
+    starts = range(0, len(run.trials), run.abreast)
+    teams = [run.trials[i : i + run.abreast] for i in starts]
+    known = [_known(reached.carries[i : i + run.abreast]) for i in starts]
+    advance = (_together if run.abreast > 1 else _alone)(run, reached.carries[0])
     first, end = len(reached.losses), run.plan.epochs
     # Devices that share a batch wait for each other: two such programs at once could do so forever.
-    pool = ThreadPoolExecutor(1 if run.mesh else min(len(run.trials), cores()))
+    pool = ThreadPoolExecutor(1 if run.mesh else min(len(teams), cores()))
 
-    def queue(epoch: int, before: list[Future[_Trained]]) -> list[Future[_Trained]]:
-        pairs = zip(run.trials, before, strict=True)
-        return [pool.submit(advance, trial, epoch, pending) for trial, pending in pairs]
+    def queue(epoch: int, before: list[Future[list[_Trained]]]) -> list[Future[list[_Trained]]]:
+        pairs = zip(teams, before, strict=True)
+        return [pool.submit(advance, team, epoch, pending) for team, pending in pairs]
 
     try:
-        now = queue(first, [_known(carry) for carry in reached.carries])
+        now = queue(first, known)
         for epoch in range(first + 1, end + 1):
             after = queue(epoch, now) if epoch < end else []
-            yield [pending.result() for pending in now]
+            yield [one for pending in now for one in pending.result()]
             now = after
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _compiled(run: Run, carry: Carry) -> Callable[[Trial, int, Future[_Trained]], _Trained]:
-    """One epoch of one trial, once the epoch before is done.
+def _alone(run: Run, carry: Carry) -> _Advance:
+    """One epoch of a team of one trial, once the epoch before is done.
 
     The program is traced and compiled here, once, and not in the threads that run it.
     """
@@ -237,21 +254,44 @@ def _compiled(run: Run, carry: Carry) -> Callable[[Trial, int, Future[_Trained]]
     first, *_ = pieces(run.batches(trial, 0), size)
     program = train.lower(run.program, data, trial.settings, carry, first).compile()
 
-    def advance(trial: Trial, epoch: int, before: Future[_Trained]) -> _Trained:
-        carry, _ = before.result()
+    def advance(
+        team: Sequence[Trial], epoch: int, before: Future[list[_Trained]]
+    ) -> list[_Trained]:
+        ((carry, _),), (trial,) = before.result(), team
         losses = []
         for piece in pieces(run.batches(trial, epoch), size):
             carry, loss = program(data, trial.settings, carry, piece)
             losses.append(float(loss))
         taken = [loss for loss in losses if not math.isnan(loss)]
-        return carry, sum(taken) / len(taken) if taken else math.nan
+        return [(carry, sum(taken) / len(taken) if taken else math.nan)]
 
     return advance
 
 
-def _known(carry: Carry) -> Future[_Trained]:
-    pending: Future[_Trained] = Future()
-    pending.set_result((carry, None))
+def _together(run: Run, carry: Carry) -> _Advance:
+    """One epoch of a team of trials that share every batch, once the epoch before is done."""
+    data, first, count = run.on_device(), run.trials[0], run.abreast
+    settings, carries = count * [first.settings], count * [carry]
+    traced = train_abreast.lower(run.program, data, settings, carries, run.batches(first, 0))
+    program = traced.compile()
+
+    def advance(
+        team: Sequence[Trial], epoch: int, before: Future[list[_Trained]]
+    ) -> list[_Trained]:
+        # Copies of the last trial fill the program up.
+        filled = [min(i, len(team) - 1) for i in range(count)]
+        settings, done = [team[i].settings for i in filled], before.result()
+        carries, losses = program(
+            data, settings, [done[i][0] for i in filled], run.batches(team[0], epoch)
+        )
+        return list(zip(carries, map(float, losses), strict=True))[: len(team)]
+
+    return advance
+
+
+def _known(carries: Sequence[Carry]) -> Future[list[_Trained]]:
+    pending: Future[list[_Trained]] = Future()
+    pending.set_result([(carry, None) for carry in carries])
     return pending
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from conftr import optimisers
 from conftr.epochs import Objective, Program, TrainingSet, fields, with_settings
-from conftr.models import Model
+from conftr.models import MLP, Model
 from conftr.runs import Plan, trial_keys
 from conftr.scores import thr
 from conftr.training import Checkpoints, Fitted, Progress, fit, predict_logits
@@ -32,6 +32,7 @@ _REACH = {
     "cross_entropy_weight": 10.0,
 }
 _DIGITS = 6
+_ABREAST = 4  # linear models of one program: more do not stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +151,18 @@ def compete(
         vary=vary,
         progress=progress,
         checkpoints=checkpoints,
+        abreast=abreast(ground.model),
     )
     return _sizes(ground, fitted)
+
+
+def abreast(model: Model) -> int:
+    """How many configurations of a model one program trains; see `fit`.
+
+    Linear models wait for memory: read once for four of them, the inputs cost a quarter. Hidden
+    layers keep the processor busy alone.
+    """
+    return _ABREAST if isinstance(model, MLP) and not model.hidden else 1
 
 
 def _sizes(ground: Ground, fitted: Fitted) -> list[float | None]:

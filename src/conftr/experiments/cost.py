@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from conftr.cluster import Executor
-from conftr.experiments.bundles import Entrant, sizes
+from conftr.experiments.bundles import Entrant, ground, sizes
 from conftr.experiments.ledger import Load, ledger
 from conftr.experiments.race import lane
 from conftr.experiments.runner import Workshop
@@ -22,6 +22,7 @@ from conftr.experiments.sweep import Sweep
 from conftr.experiments.watch import duration
 from conftr.machine import cores
 from conftr.training import Progress
+from conftr.tuning import abreast
 
 _EPOCHS = 2
 
@@ -115,8 +116,9 @@ def _sample(one: Entrant) -> Entrant:
 
 
 def _pace(sample: Entrant, load: Load) -> Pace:
-    """Train as many copies as there are cores."""
-    begun, count = time.monotonic(), cores()
+    """Train as many copies as keep all cores busy."""
+    count = cores() * abreast(ground(sample, load).model)
+    begun = time.monotonic()
     times: list[float] = []
 
     def progress(_: Progress) -> None:

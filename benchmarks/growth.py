@@ -1,0 +1,108 @@
+"""What more configurations and more trials cost: seconds against their number, as a figure.
+
+MNIST, linear, conformal training with a class loss, five epochs, compilation included.
+Configurations are those of a sweep; trials those of `conftr compare`, each with a training set of its
+own. Both are trained together, and one at a time with one compiled program. Every point is
+kept in docs/figures/growth.json as soon as it is measured, so that a run that was stopped goes on;
+docs/figures/growth.svg is drawn from it. `growth.py again` measures anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+import conftr
+from conftr import data
+from conftr.experiments.runner import fit_trials, prepare, trained
+from conftr.experiments.settings import Wish, training
+from conftr.machine import cores
+from sweep import asked, examples, one_at_a_time, seconds, together
+
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "growth.json"
+EPOCHS, COUNTS = 5, (1, 2, 4, 8, 16, 32)
+WAYS = {"together": together, "one at a time": one_at_a_time}
+BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by all eyes
+
+
+def configurations(count: int, how: str, mnist: data.Dataset) -> float:
+    """Seconds of a sweep over so many temperatures."""
+    temperatures = tuple(round(0.2 + 0.05 * i, 2) for i in range(count))
+    one = {name: values[:1] for name, values in asked(EPOCHS).grid.items()}
+    sweep = replace(asked(EPOCHS), grid=one | {"temperature": temperatures})
+    return seconds(partial(WAYS[how], sweep, mnist))[0]
+
+
+def trials(count: int, how: str, mnist: data.Dataset) -> float:
+    """Seconds of so many trials of one method."""
+    asked = training("mnist", "conftr-class", Wish(epochs=EPOCHS))
+    materials = prepare(asked, lambda _: mnist)
+
+    def run() -> None:
+        for group in [range(count)] if how == "together" else [[i] for i in range(count)]:
+            trained(fit_trials(asked, list(group), materials), materials)
+
+    return seconds(run)[0]
+
+
+KINDS = {"configurations": configurations, "trials": trials}
+
+
+def measure(found: dict[str, Any]) -> None:
+    """Measure what is missing, and keep it."""
+    mnist = examples()
+    known = {(row["what"], row["how"], row["number"]) for row in found["rows"]}
+    for what, how, count in sorted({*product(KINDS, WAYS, COUNTS)} - known):
+        time = round(KINDS[what](count, how, mnist), 2)
+        found["rows"].append({"what": what, "how": how, "number": count, "seconds": time})
+        FIGURE.write_text(json.dumps(found, indent=1) + "\n")
+        print(f"{count:3} {what:15} {how:14} {time:7.1f} s", flush=True)
+
+
+def draw(found: dict[str, Any]) -> alt.HConcatChart:
+    """Seconds against numbers, a panel for configurations and one for trials."""
+    ways = alt.Scale(domain=[*WAYS], range=[BLUE, ORANGE])
+    shapes = alt.Scale(domain=[*WAYS], range=["circle", "square"])
+    most = max(row["seconds"] for row in found["rows"])
+
+    def panel(what: str) -> alt.Chart:
+        rows = [row for row in found["rows"] if row["what"] == what]
+        legend = alt.Legend(title=None, orient="top")
+        return (
+            alt.Chart(alt.InlineData(rows))
+            .mark_line(point=alt.OverlayMarkDef(size=50, filled=True))
+            .encode(
+                x=alt.X("number:Q", title=f"number of {what}"),
+                y=alt.Y(
+                    "seconds:Q",
+                    title=f"seconds on {found['cores']} cores",
+                    scale=alt.Scale(domain=[0, most]),
+                ),
+                color=alt.Color("how:N", scale=ways, legend=legend),
+                shape=alt.Shape("how:N", scale=shapes, legend=legend),
+            )
+            .properties(width=300, height=220)
+        )
+
+    return alt.hconcat(*map(panel, KINDS)).configure_axis(labelFontSize=12, titleFontSize=13)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", conftr.CalibrationWarning)
+    fresh = sys.argv[1:] == ["again"] or not FIGURE.exists()
+    empty = {"epochs": EPOCHS, "cores": cores(), "rows": []}
+    found = empty if fresh else json.loads(FIGURE.read_text())
+    measure(found)
+    draw(found).save(FIGURE.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()
