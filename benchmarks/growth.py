@@ -1,7 +1,7 @@
 """What more configurations and more trials cost: seconds against their number, as a figure.
 
 MNIST, linear, conformal training with a class loss, five epochs, compilation included.
-Configurations are those of a sweep; trials those of `conftr compare`, each with a training set of its
+Configurations are those of a sweep, trials those of `conftr compare`, each on a training set of its
 own. Both are trained together, and one at a time with one compiled program. Every point is
 kept in docs/figures/growth.json as soon as it is measured, so that a run that was stopped goes on;
 docs/figures/growth.svg is drawn from it. `growth.py again` measures anew.
