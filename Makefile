@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test setup lint bench docs clean
+.PHONY: demo test setup lint bench docs dist clean
 
 demo: setup
 	$(BIN)/conftr demo
@@ -33,6 +33,14 @@ bench: setup
 # The site, into site/; anything that is not as it should be ends it.
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# An sdist and, built from it, a wheel, into dist/; checked in clean environments.
+dist: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python .ci/dist.py dist
 
 clean:
 	rm -rf .venv

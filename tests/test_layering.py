@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def files_of(name):
 
 def test_the_house_is_all_there():
     found = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
-    assert found - {"__init__"} == set(HOUSE)
+    assert found - {"__init__", "__main__"} == set(HOUSE)
 
 
 @pytest.mark.parametrize("name", HOUSE)
@@ -187,3 +188,28 @@ def test_importing_takes_less_than_half_a_second():
     # Of the processor's time, which other processes on the machine do not add to.
     code = "import time; t = time.process_time(); import conftr; print(time.process_time() - t)"
     assert min(float(run(code)) for _ in range(5)) < 0.5
+
+
+BASE = (
+    "import sys\n"
+    "sys.modules['typer'] = None  # as if it were not installed\n"
+    "from conftr.__main__ import main\n"
+    "sys.argv = ['conftr', {word!r}]\n"
+    "main()"
+)
+
+
+def test_without_its_packages_the_program_says_what_to_install():
+    done = subprocess.run(
+        [sys.executable, "-c", BASE.format(word="fit")], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "The command line needs a package that is not here (typer). "
+        "Install them all: pip install 'conftr[cli]'"
+    )
+
+
+def test_the_version_is_told_in_any_case():
+    assert run(BASE.format(word="--version")).strip() == f"conftr {conftr.__version__}"
+    assert conftr.__version__ == version("conftr")

@@ -34,6 +34,7 @@ from conftr.shaping import Avoid, Separate, Shape, identity
 from conftr.trials import evaluate
 
 if TYPE_CHECKING:
+    __version__: str
     from conftr.artefact import load, save
     from conftr.estimator import ConformalClassifier
 
@@ -93,6 +94,8 @@ _HEAVY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("conftr")
     if name not in _HEAVY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

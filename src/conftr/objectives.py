@@ -178,8 +178,9 @@ def _cross_entropy(logits: Array, labels: Array) -> Array:
 
 def _scores(score: Score, logits: Array) -> Array:
     """Scores (n, K) for soft sets, which cannot see how `thr` ranks probabilities near 1."""
-    scores = log_probabilities(logits) if score is thr else score(logits)
-    return checks.logits_array(scores, "scores", values=False)
+    if score is thr:
+        return log_probabilities(logits)
+    return checks.logits_array(score(logits), "scores", values=False)
 
 
 def _soft_sets(scores: Array, tau: Any, temperature: Any) -> Array:

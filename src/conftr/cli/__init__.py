@@ -40,9 +40,9 @@ def main() -> None:
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from conftr import __version__
 
-        typer.echo(f"conftr {version('conftr')}")
+        typer.echo(f"conftr {__version__}")
         raise typer.Exit
 
 
