@@ -314,3 +314,18 @@ def test_a_save_that_is_killed_leaves_a_whole_classifier(tmp_path):
 
 def test_the_path_may_be_text(clf, tmp_path):
     assert conftr.save(clf, str(tmp_path / "a" / "b")) == Path(tmp_path / "a" / "b")
+
+
+def test_alpha_is_the_decimal_that_was_given(tmp_path):
+    """float32(0.01) is one hundredth, before saving and after: 99 examples are just enough."""
+    rng = np.random.default_rng(0)
+    y = np.arange(99) % 3
+    p = np.exp(rng.normal(size=(99, 3)))
+    p /= p.sum(axis=1, keepdims=True)
+    clf = ConformalClassifier(np.float32(0.01), classifier=Probabilities([0, 1, 2])).fit(p, y)
+    assert clf.alpha_ == 0.01
+    assert np.isfinite(clf.thresholds_).all()
+    artefact.save(clf, tmp_path / "model")
+    loaded = artefact.load(tmp_path / "model")
+    assert (loaded.thresholds_, loaded.alpha) == (clf.thresholds_, 0.01)
+    np.testing.assert_array_equal(evidence_of(clf, p, y).sets(0), clf.predict_set(p))

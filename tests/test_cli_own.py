@@ -12,7 +12,15 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from conftr import Avoid, ConformalClassifier, Separate, Shape, artefact, training
+from conftr import (
+    Avoid,
+    CalibrationWarning,
+    ConformalClassifier,
+    Separate,
+    Shape,
+    artefact,
+    training,
+)
 from conftr.cli import app, wishes
 from conftr.data.dataset import permutation
 from conftr.jobs import summary
@@ -63,6 +71,8 @@ def place(tmp_path_factory):
     rows(700, 0).write_csv(folder / "rows.csv")
     rows(500, 1).write_csv(folder / "new.csv")
     rows(500, 1).write_parquet(folder / "new.parquet")
+    rows(0, 1).write_csv(folder / "head.csv")
+    (folder / "twins.csv").write_text("a,a,y\n1,2,x\n3,4,z\n")
     return folder
 
 
@@ -142,6 +152,14 @@ def test_predict_at_another_alpha_is_exact(model, place, tmp_path):
     found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
     asked = rows(500, 1).drop("id", "colour")
     assert found == artefact.load(model).predict_labels(asked, alpha=0.03)
+
+
+def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):
+    asked = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
+    done = ran(*asked, "--keep", "id", "--alpha", 0.0001)
+    assert "too few for alpha = 0.0001, which needs at least 9999" in done.stderr
+    with pytest.warns(CalibrationWarning, match="too few for alpha"):
+        artefact.load(model).predict_set(rows(5, 1).drop("id", "colour"), alpha=0.0001)
 
 
 def test_predict_counts_in_json(model, place, tmp_path):
@@ -243,6 +261,9 @@ def test_groups_have_their_own_promise(place, tmp_path):
     rows(40, 3).drop("site").write_csv(tmp_path / "no-site.csv")
     done = run("predict", out, tmp_path / "no-site.csv")
     assert "there is no column 'site'" in done.stderr
+    # Thresholds for sites say nothing of other groups.
+    anew = ["calibrate", out, place / "new.csv", "--group-by", "code", "--out", tmp_path / "anew"]
+    assert "Before" not in told(ran(*anew))
 
 
 def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
@@ -323,6 +344,48 @@ def test_outputs_of_another_system_from_arrays(tmp_path, kind):
     done = ran("predict", tmp_path / "model", tmp_path / "p.npy", "--out", tmp_path / "s.parquet")
     assert "1,000 rows" in done.stderr
     assert pl.read_parquet(tmp_path / "s.parquet").columns[-3:] == ["p_0", "p_1", "p_2"]
+
+
+def test_names_of_classes_that_are_numbers_are_names(tmp_path):
+    p, y = outputs(1000, 1)
+    np.savez(tmp_path / "turned.npz", X=p[:, ::-1], y=y)
+    arguments = ["--classes", "2,1,0", "--out", tmp_path / "m"]
+    done = ran("calibrate", "probabilities", tmp_path / "turned.npz", *arguments, "--json")
+    found = json.loads(done.stdout)
+    assert found["classes"] == ["2", "1", "0"]
+    assert found["candidates"][0]["accuracy"] > 0.7
+
+
+def test_outputs_of_another_system_by_group(tmp_path):
+    p, y = outputs(1000, 1)
+    frame = pl.DataFrame(p, schema=CLASSES).with_columns(
+        truth=pl.Series([CLASSES[k] for k in y]), site=pl.Series(["north", "south"] * 500)
+    )
+    frame.write_csv(tmp_path / "p.csv")
+    asked = ["probabilities", tmp_path / "p.csv", "--target", "truth", "--out", tmp_path / "m"]
+    found = json.loads(ran("calibrate", *asked, "--group-by", "site", "--json").stdout)
+    assert found["classes"] == CLASSES
+    assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    frame.drop("site").with_columns(id=pl.Series(np.linspace(0, 1, 1000))).write_csv(
+        tmp_path / "p.csv"
+    )
+    done = run("calibrate", *asked, "--overwrite")
+    assert "the probabilities of a row must sum to 1" in done.stderr
+    assert "a column that stands for no class" in done.stderr
+
+
+def test_labels_are_read_as_they_were_learned(place, tmp_path):
+    for labels in (["01", "02", "10"], [" a", "b ", " c"]):
+        frame = rows(400, 0).with_columns(colour=pl.col("colour").replace_strict(CLASSES, labels))
+        frame.write_csv(tmp_path / "rows.csv")
+        out = tmp_path / labels[0].strip()
+        ran("fit", tmp_path / "rows.csv", *FIT, "--out", out)
+        sets = tmp_path / "sets.csv"
+        counted = json.loads(
+            ran("predict", out, tmp_path / "rows.csv", "--out", sets, "--json").stdout
+        )
+        assert counted["covered"] > 300
+        ran("calibrate", out, tmp_path / "rows.csv", "--out", tmp_path / "anew", "--overwrite")
 
 
 def test_images_with_a_wish(tmp_path):
@@ -413,6 +476,8 @@ def test_wishes_that_cannot_be_read_are_refused_in_words(typed, words):
         (["fit", "rows.csv"], "say with --target which column"),
         (["fit", "rows.csv", "--target", "color"], "there is no column 'color'"),
         (["fit", "nothing.csv", "--target", "y"], "there is no file nothing.csv"),
+        (["fit", "twins.csv", "--target", "y"], "has two columns called 'a': rename one"),
+        (["calibrate", "model", "head.csv"], "no row of head.csv has a class"),
         (["fit", "rows.csv", *FIT, "--avoid", "red,pink"], "the class 'pink'"),
         (["fit", "rows.csv", *FIT, "--alpha", "2"], "alpha must lie strictly"),
         (["fit", "rows.csv", *FIT, "--test-share", "1"], "--test-share must leave"),

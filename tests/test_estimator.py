@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -395,6 +395,23 @@ def test_a_fitted_classifier_only_calibrates():
     clf = ConformalClassifier(classifier=FrozenEstimator(inner)).fit(X_TEST, Y_TEST)
     assert (clf.n_train_, clf.n_calibration_) == (0, 500)
     np.testing.assert_allclose(clf.predict_proba(X), inner.predict_proba(X), atol=1e-12)
+
+
+def test_a_fitted_classifier_has_its_classes_in_any_order():
+    inner = GaussianNB().fit(X, Y)
+
+    class Turned(ClassifierMixin, BaseEstimator):
+        classes_ = inner.classes_[[2, 0, 1]]
+        is_fitted_ = True
+
+        def fit(self, x, y):
+            return self
+
+        def predict_proba(self, x):
+            return inner.predict_proba(x)[:, [2, 0, 1]]
+
+    clf = ConformalClassifier(classifier=FrozenEstimator(Turned())).fit(X_TEST, Y_TEST)
+    assert (clf.predict(X) == inner.predict(X)).all()
 
 
 def test_texts():

@@ -408,7 +408,7 @@ def by_rows(function: Callable[..., Array], x: Array, *rows: Array) -> Array:
         return function(x, *rows)
     out = np.empty(x.shape, x.dtype)
     for block in _blocks(x):
-        out[block] = function(x[block], *(row[block] for row in rows))
+        out[block] = function(_by_row(x[block]), *(row[block] for row in rows))
     return out
 
 
@@ -418,8 +418,15 @@ def unsorted_by_rows(function: Callable[..., tuple[Array, Array]], x: Array, *ro
         return unsort(*function(x, *rows))
     out = np.empty(x.shape, x.dtype)
     for block in _blocks(x):
-        _put_back(*function(x[block], *(row[block] for row in rows)), out[block])
+        _put_back(*function(_by_row(x[block]), *(row[block] for row in rows)), out[block])
     return out
+
+
+def _by_row(x: Array) -> Array:
+    """Stored row by row: NumPy sums columns in another order, and a row's scores would differ in
+    the last bit with how the caller's array is stored.
+    """
+    return np.ascontiguousarray(x)
 
 
 def _blocks(x: Array) -> list[slice]:

@@ -97,8 +97,8 @@ class Calibration:
         if self.by == ALL:
             message = (
                 f"{self.sizes[0]} calibration examples are too few for alpha = {alpha:g}, which "
-                f"needs at least {needed}: every set holds every class. Give more data, a larger "
-                f"alpha, or a larger calibration_size."
+                f"needs at least {needed}: every set holds every class. Give more data or a "
+                f"larger alpha."
             )
         else:
             listed = ", ".join(short[:_SHOWN])

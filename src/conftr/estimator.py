@@ -332,7 +332,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
         self.candidates_ = tuple(with_calibration(one) for one in self.candidates_)
-        self.alpha_, self.n_calibration_ = alpha, len(found)
+        self.alpha_, self.n_calibration_ = checks.one_probability(alpha, "alpha"), len(found)
         self.thresholds_ = self.calibration_.thresholds(alpha)
         self.calibration_.warn(alpha)
         return self
@@ -342,8 +342,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.candidates_[0].source.logits(self._checked_rows(X, reset=False))
 
     def _sets(self, logits: Any, groups: Any, alpha: float | None) -> npt.NDArray[np.bool_]:
-        wanted = self.alpha_ if alpha is None else alpha
-        checks.one_probability(wanted, "alpha")
+        wanted = self.alpha_
+        if alpha is not None:
+            wanted = checks.one_probability(alpha, "alpha")
+            self.calibration_.warn(wanted)
         places = self.calibration_.places(groups, len(logits))
         warn_of_unseen(self.calibration_.by, groups, places)
         return self.calibration_.sets(self.score_(logits), places, wanted)

@@ -63,11 +63,11 @@ def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
     """The place of each label among known classes, (n,)."""
     known = {name: place for place, name in enumerate(classes.tolist())}
     values = y.tolist()
-    unknown = list(dict.fromkeys(str(value) for value in values if value not in known))
+    unknown = list(dict.fromkeys(repr(value) for value in values if value not in known))
     if unknown:
         shown = ", ".join(unknown[:_SHOWN]) + (" …" if unknown[_SHOWN:] else "")
         raise ValueError(
             f"y holds classes that are not known: {shown}. Known are "
-            f"{', '.join(map(str, list(known)[:_SHOWN]))}{' …' if len(known) > _SHOWN else ''}."
+            f"{', '.join(map(repr, list(known)[:_SHOWN]))}{' …' if len(known) > _SHOWN else ''}."
         )
     return np.array([known[value] for value in values], np.int32)

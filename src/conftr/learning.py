@@ -225,7 +225,7 @@ def _searched(task: Task, account: Mapping[str, Any], kept: bool) -> str:
         return " No settings were searched: there are too few training examples to hold some out."
     if not account["found"]:
         return f" No search for settings was over within {task.time_limit:g} s."
-    verdict = "those chosen were found there" if kept else "none found there did better"
+    verdict = "those chosen were found there" if kept else "those chosen were not found there"
     return (
         f" {account['settings']} settings of {' and of '.join(account['found'])} were compared on "
         f"{account['rows']} held-out training examples; {verdict}."

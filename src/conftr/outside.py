@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from conftr import checks
 
+_SLACK = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
+
 
 @dataclass(frozen=True)
 class Probabilities:
@@ -32,6 +34,13 @@ class Probabilities:
             raise ValueError(
                 f"probabilities must lie in 0..1; got {p.min():g}..{p.max():g}. "
                 f"For logits use conftr.outside.Logits."
+            )
+        sums = p.sum(axis=1)
+        strange = np.flatnonzero(np.abs(sums - 1) > _SLACK)
+        if len(strange):
+            raise ValueError(
+                f"the probabilities of a row must sum to 1; those of row {strange[0]} sum to "
+                f"{sums[strange[0]]:g}. Is there a column that stands for no class?"
             )
         return logs(p)
 
@@ -62,9 +71,9 @@ class Wrapped:
                 f"sklearn.calibration.CalibratedClassifierCV gives it one."
             )
         found = np.asarray(self.classifier.predict_proba(x))
-        places = np.searchsorted(self.classes, self.classifier.classes_)
+        known = {name: place for place, name in enumerate(self.classes.tolist())}
         p = np.zeros((len(found), len(self.classes)), found.dtype)
-        p[:, places] = found
+        p[:, [known[name] for name in self.classifier.classes_.tolist()]] = found
         return logs(p)
 
 

@@ -201,6 +201,8 @@ def _plain(value: Any) -> Json:
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, np.floating):
+        return float(str(value))  # float32(0.01) is one hundredth, here as in `checks`
     if isinstance(value, np.generic):
         return value.item()
     return str(value) if isinstance(value, str) else value

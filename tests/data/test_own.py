@@ -87,7 +87,9 @@ def test_classes_are_whole_numbers_or_words(tmp_path, values, classes, name):
 
 def test_labels_that_are_no_class_are_told_apart():
     later = pl.Series(["3", "3.0", "03", "4", None, "x"])
-    assert places(later, [3, 5]).tolist() == [0, 0, -1, -1, -1, -1]
+    assert places(later, [3, 5]).tolist() == [0, 0, 0, -1, -1, -1]
+    written = pl.Series(["03", "3e0", "+3", "-3", "3.5"])
+    assert places(written, [-3, 3]).tolist() == [1, 1, 1, 0, -1]
     assert places(pl.Series(["True", "false", "yes"]), ["false", "true"]).tolist() == [1, 0, -1]
     assert by_text([3, 5]) == {"3": 3, "5": 5}
 

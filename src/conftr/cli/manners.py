@@ -50,21 +50,26 @@ def workshop(results: Path, runs: Path, data_dir: Path | None, watch: Watch) -> 
     return Workshop(Store(results), runs, partial(data.load, data_dir=data_dir), watch)
 
 
+def lines(quiet: bool) -> Watch:
+    """Lines on standard error, as in a log."""
+    from conftr.experiments.watch import Lines, Silent
+
+    return Silent() if quiet else Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
+
+
 @contextmanager
 def watched(quiet: bool) -> Iterator[Watch]:
     """Bars on a terminal, lines in a log, nothing where it is to be quiet; on standard error."""
     from rich.console import Console
 
-    from conftr.experiments.watch import Bars, Lines, Silent
+    from conftr.experiments.watch import Bars
 
     console = Console(stderr=True)
-    if quiet:
-        yield Silent()
-    elif console.is_terminal:
+    if console.is_terminal and not quiet:
         with Bars(console) as bars:
             yield bars
     else:
-        yield Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
+        yield lines(quiet)
 
 
 @contextmanager
@@ -122,7 +127,7 @@ def in_words(stopped: str = RESUMABLE) -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo(f"conftr: stopped. {stopped}", err=True)
         raise typer.Exit(1) from None
-    except typer.Exit:
+    except (typer.Exit, BrokenPipeError):  # typer ends quietly where nobody reads on
         raise
     except Exception as error:
         if os.environ.get("CONFTR_TRACEBACK"):

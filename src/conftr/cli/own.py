@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.manners import DataDir, Quiet, Ray, connected, counted, in_words, noted, watched
+from conftr.cli.manners import (
+    DataDir,
+    Quiet,
+    Ray,
+    connected,
+    counted,
+    in_words,
+    lines,
+    noted,
+    watched,
+)
 
 if TYPE_CHECKING:
     from conftr.evidence import Evidence
@@ -188,14 +198,18 @@ def predict(
 
     Where FILE has the true classes too, the share of sets that hold them is told.
     """
-    with in_words(_NOTHING), counted(quiet or as_json) as progress:
+    silent = quiet or as_json
+    with in_words(_NOTHING), noted(lines(silent)), counted(silent) as progress:
         from conftr import artefact
         from conftr.jobs import predicting
 
         if as_json and out is None:
             raise ValueError("--json prints the numbers where the sets would go: give --out too.")
         request = predicting.Request(
-            alpha, target or predicting.target_of(model), tuple(keep or ()), probabilities
+            alpha,
+            target or predicting.target_of(model),
+            tuple(dict.fromkeys(keep or ())),
+            probabilities,
         )
         answers, clf = out or sys.stdout, artefact.load(model)
         with connected(ray) as executor:

@@ -40,6 +40,8 @@ def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
     X = pl.concat([p.X for p in parts]) if is_frame else np.concatenate([p.X for p in parts])
     named = [part.groups for part in parts if part.groups is not None]
     rows = labels.is_not_null().arg_true().to_numpy()
+    if not len(rows):
+        raise DataError(f"no row of {path} has a class.")
     return Own(
         as_taken(clf, X[rows]),
         as_classes(labels[rows], clf.classes_.tolist()),
@@ -64,19 +66,23 @@ def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
 
 def saved(
     model: Path, file: Path, wanted: Wanted, task: Task, alpha: float | None
-) -> tuple[Result, Evidence]:
+) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
-    wanted: target and groups are the model's where none are given, as is alpha.
+    wanted: target and groups are the model's where none are given, as is alpha. Where other groups
+        are wanted, what the old thresholds showed is left out: they are for groups of their own.
     """
     clf = artefact.load(model)
     by = clf.calibration_.by
     target = wanted.target or target_of(model)
-    grouped = wanted.group_by or ((target or TARGET) if by == CLASS else group_by(clf))
-    wanted = replace(wanted, target=target, group_by=grouped)
+    old = (target or TARGET) if by == CLASS else group_by(clf)
+    same = wanted.group_by in (None, old)
+    wanted = replace(wanted, target=target, group_by=wanted.group_by or old)
     task = replace(task, alpha=clf.alpha_ if alpha is None else alpha, by_class=wanted.by_class)
     own = _read_for(clf, file, wanted)
-    before = evidence_of(clf, own.X, own.y, groups=own.groups if group_by(clf) else None)
+    before = None
+    if same:
+        before = evidence_of(clf, own.X, own.y, groups=own.groups if group_by(clf) else None)
     rest, test, notes = divided(own.y, task)
     fresh = own.take(rest)
     groups = CLASS if task.by_class else ALL if fresh.groups is None else fresh.groups
@@ -89,10 +95,13 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[s
 
     names: of the classes, in the order of the columns of an array.
     """
-    own = read(file, wanted)
+    # The column that makes groups is no class.
+    drop = dict.fromkeys((*wanted.drop, *([wanted.groups] if wanted.groups else ())))
+    own = read(file, replace(wanted, drop=tuple(drop)))
     classes = _columns(own, names)
-    numbered = bool(names) and _are_places(own)
-    y = np.asarray(classes)[own.y] if numbered else as_classes(pl.Series("labels", own.y), classes)
+    labels = pl.Series("labels", own.y)
+    numbered = bool(names) and _are_places(own) and (places(labels, classes) < 0).any()
+    y = np.asarray(classes)[own.y] if numbered else as_classes(labels, classes)
     own = replace(own, y=y, X=np.asarray(own.X))
     task = replace(task, by_class=wanted.by_class)
     rest, test, notes = divided(own.y, task)

@@ -74,6 +74,8 @@ def predict(
     executor: where blocks of rows are answered; what is written does not depend on it.
     """
     answers.check(out, list(by_text(clf.classes_.tolist())), request.keep)
+    if request.alpha is not None:
+        clf.calibration_.warn(request.alpha)
     tally = Tally()
     answers.write(_frames(clf, path, request, tally, progress, executor), out)
     return tally

@@ -111,11 +111,14 @@ def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
 
 def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
     """Which groups agree with the promise, and the names of those that do not."""
+    tested = [one for one in groups if one["test_rows"]]
     by_verdict = {
-        verdict: [one["name"] for one in groups if one["verdict"] == verdict] for verdict in _GROUPS
+        verdict: [one["name"] for one in tested if one["verdict"] == verdict] for verdict in _GROUPS
     }
     agree = len(by_verdict.pop("agrees"))
-    told = [f"{agree} of {len(groups)} groups agree with the promise"]
+    told = [f"{agree} of {len(tested)} groups agree with the promise"]
+    if len(groups) > len(tested):
+        told.append(f"{len(groups) - len(tested)} have no test rows")
     for verdict, names in by_verdict.items():
         if names:
             shown = ", ".join(names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")

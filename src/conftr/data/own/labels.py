@@ -36,7 +36,7 @@ def learn(column: pl.Series) -> Labels:
             f"the target {column.name!r} holds {kind}; classes are words, whole numbers, or true "
             f"and false."
         )
-    return np.array(column.cast(pl.String).to_list(), dtype=np.str_)
+    return np.array(column.cast(pl.String).str.strip_chars().to_list(), dtype=np.str_)
 
 
 def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
@@ -44,12 +44,25 @@ def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
     names = by_text(classes)
     texts = column.cast(pl.String).str.strip_chars()
     if all(isinstance(one, int | np.integer) for one in classes):
-        # A column of whole numbers is written 3 or 3.0, depending on who wrote it.
-        texts = texts.str.replace(r"\.0*$", "")
+        found = texts.unique().drop_nulls().to_list()
+        texts = texts.replace({text: _whole(text) for text in found})
     if set(names) <= {"true", "false"}:
         texts = texts.str.to_lowercase()
     order = {text: place for place, text in enumerate(names)}
     return np.array([order.get(text, -1) for text in texts.to_list()], np.intp)
+
+
+def _whole(text: str) -> str:
+    """A whole number as Python writes it: others write 3 as 03, 3.0 or 3e0."""
+    try:
+        return str(int(text))
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else text
 
 
 def by_text(classes: Sequence[Hashable]) -> Mapping[str, Hashable]:

@@ -7,6 +7,7 @@ that a category "1" stays a category, and a word among numbers is refused with i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
             return pl.read_parquet(path, glob=False).with_columns(
                 pl.col(name).cast(pl.String) for name in texts
             )
+        _refuse_twins(path)
         return pl.read_csv(
             path,
             separator=_separator(path),
@@ -97,6 +99,17 @@ def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
         f"column {column.name!r} of {path} must hold numbers, as it did when the model learned; "
         f"row {first + row} has {column[row]!r}. A missing value is an empty cell or NA."
     )
+
+
+def _refuse_twins(path: Path) -> None:
+    """Refuse a CSV file of which two columns have one name: which of them is meant?"""
+    head = pl.read_csv(
+        path, separator=_separator(path), has_header=False, n_rows=1, infer_schema=False, glob=False
+    )
+    names = [name for name in head.row(0) if name is not None] if len(head) else []
+    twins = [name for name, count in Counter(names).items() if count > 1]
+    if twins:
+        raise DataError(f"{path} has two columns called {twins[0]!r}: rename one.")
 
 
 def _scan(path: Path) -> pl.LazyFrame:
