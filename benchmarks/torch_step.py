@@ -19,7 +19,7 @@ import torch
 import conftr
 
 BATCH, SIZES, CLASSES = 100, (784, 64, 64), 10
-ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 500
+ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 300
 LIMIT = 1.5  # of the step with Nearest
 QUANTILES = {
     "OrderStatistic": conftr.OrderStatistic(),
