@@ -4,8 +4,8 @@ MNIST, linear, conformal training with a class loss, five epochs, compilation in
 Configurations are those of a sweep, trials those of `conftr compare`, each on a training set of its
 own. Both are trained together, and one at a time with one compiled program. Every point is
 kept in docs/figures/growth.json as soon as it is measured, so that a run that was stopped goes on;
-docs/figures/growth.svg is drawn from it. `growth.py again` measures all once more and keeps the least,
-as other work on the machine only ever adds. Remove the file to begin anew.
+docs/figures/growth.svg is drawn from it. `growth.py again` measures all once more and keeps the
+least, as other work on the machine only ever adds. Remove the file to begin anew.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def draw(found: dict[str, Any]) -> alt.HConcatChart:
                 y=alt.Y(
                     "seconds:Q",
                     title=f"seconds on {found['cores']} cores",
-                    scale=alt.Scale(domain=[0, most]),
+                    scale=alt.Scale(domain=[0, most], nice=True),
                 ),
                 color=alt.Color("how:N", scale=ways, legend=legend),
                 shape=alt.Shape("how:N", scale=shapes, legend=legend),
