@@ -190,26 +190,39 @@ def test_importing_takes_less_than_half_a_second():
     assert min(float(run(code)) for _ in range(5)) < 0.5
 
 
-BASE = (
-    "import sys\n"
-    "sys.modules['typer'] = None  # as if it were not installed\n"
-    "from conftr.__main__ import main\n"
-    "sys.argv = ['conftr', {word!r}]\n"
-    "main()"
-)
+def without(package, code):
+    """Run code as if a package were not installed."""
+    hide = (
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {package!r}:\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    return subprocess.run([sys.executable, "-c", hide + code], capture_output=True, text=True)
 
 
 def test_without_its_packages_the_program_says_what_to_install():
-    done = subprocess.run(
-        [sys.executable, "-c", BASE.format(word="fit")], capture_output=True, text=True
-    )
+    program = "from conftr.__main__ import main\nsys.argv = ['conftr', 'fit']\nmain()"
+    done = without("typer", program)
     assert done.returncode == 1
     assert done.stderr.strip() == (
         "The command line needs a package that is not here (typer). "
         "Install them all: pip install 'conftr[cli]'"
     )
+    done = without("typer", program.replace("fit", "--version"))
+    assert done.stdout.strip() == f"conftr {conftr.__version__}"
 
 
-def test_the_version_is_told_in_any_case():
-    assert run(BASE.format(word="--version")).strip() == f"conftr {conftr.__version__}"
+def test_without_jax_the_estimator_says_what_to_install():
+    done = without(
+        "jax",
+        "import numpy as np, conftr\n"
+        "conftr.ConformalClassifier().fit(np.eye(100), np.arange(100) % 2)\n",
+    )
+    assert "ImportError: Training takes jax, which is not here: pip install" in done.stderr
+
+
+def test_the_version_is_that_of_the_package():
     assert conftr.__version__ == version("conftr")

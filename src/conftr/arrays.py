@@ -59,8 +59,17 @@ def _refusal(arrays: dict[str, Any]) -> TypeError:
                 f"the array API standard; got {type(array).__name__}. "
                 f"numpy.asarray({name}) makes one."
             )
-    named = ", ".join(f"{name} from {library(array).__name__}" for name, array in arrays.items())
-    return TypeError(f"all arrays must come from one library; got {named}. Convert one of them.")
+    named = ", ".join(f"{name} from {_name(library(array))}" for name, array in arrays.items())
+    return TypeError(
+        f"all arrays must come from one library; got {named}. Convert one of them: "
+        f"numpy.asarray, torch.as_tensor and jax.numpy.asarray do."
+    )
+
+
+def _name(xp: Namespace) -> str:
+    """The library of a namespace as its users call it."""
+    name: str = xp.__name__.removeprefix("array_api_compat.")
+    return {"numpy": "NumPy", "torch": "PyTorch", "jax.numpy": "JAX"}.get(name, name)
 
 
 def _find_library(value: Any) -> Namespace:

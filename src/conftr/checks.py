@@ -50,15 +50,15 @@ def scores_array(scores: Array, name: str = "scores") -> Array:
     return scores
 
 
-def labels_array(labels: Array, rows: Array, name: str = "labels") -> Array:
+def labels_array(labels: Array, rows: Array, beside: str = "logits") -> Array:
     """Integers in 0..K-1, one for each row of `rows` (n, K), from the same library."""
-    xp = namespace(scores=rows, **{name: labels})
+    xp = namespace(**{beside: rows}, labels=labels)
     if labels.ndim != 1 or labels.shape[0] != rows.shape[0]:
         raise ValueError(
-            f"{name} must have shape (n,) with one label for each of the {rows.shape[0]} rows; "
+            f"labels must have shape (n,) with one label for each of the {rows.shape[0]} rows; "
             f"got shape {tuple(labels.shape)}."
         )
-    return integers_below(xp, labels, rows.shape[1], name)
+    return integers_below(xp, labels, rows.shape[1], "labels")
 
 
 def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> Array:

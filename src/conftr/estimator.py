@@ -271,7 +271,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, found: labels.Labels, division: Division, by: str, groups: Any, begun: float
     ) -> None:
         """Train networks and keep the best of each kind."""
-        from conftr import learning  # which brings JAX
+        try:
+            from conftr import learning  # which brings JAX
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
+                f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
+            ) from missing
 
         task = learning.Task(
             alpha=self.alpha,

@@ -67,4 +67,4 @@ def _checked(sets: Array, labels: Array) -> tuple[Array, Array]:
             f"sets must be degrees of membership in [0, 1], floating point; got {sets.dtype}."
         )
     sets = checks.logits_array(sets, "sets", values=False)
-    return sets, checks.labels_array(labels, sets)
+    return sets, checks.labels_array(labels, sets, "sets")

@@ -44,7 +44,7 @@ def calibrate(
     `CalibrationWarning` says how many it takes. Smooth twin: `smooth_calibrate`.
     """
     scores = checks.scores_array(scores)
-    labels = checks.labels_array(labels, scores)
+    labels = checks.labels_array(labels, scores, "scores")
     alphas = checks.probability(alpha, "alpha")
     if scores.shape[0] == 0:
         raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
@@ -75,7 +75,7 @@ def smooth_calibrate(
 ) -> Array:
     """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`."""
     scores = checks.logits_array(scores, "scores", values=False)
-    return quantile(pick(scores, checks.labels_array(labels, scores)), alpha)
+    return quantile(pick(scores, checks.labels_array(labels, scores, "scores")), alpha)
 
 
 def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
