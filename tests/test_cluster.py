@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +155,24 @@ def test_where_there_is_no_cluster_it_says_how_to_start_one():
                 connect(address),
             ):
                 pass
+
+
+@pytest.mark.parametrize(("aborted", "reached"), [(0, True), (2, True), (3, False)])
+def test_a_connection_that_is_aborted_is_made_again(aborted, reached):
+    attempts = iter([ConnectionAbortedError("Starting Ray client server failed.")] * aborted)
+
+    class Ray:
+        connected = False
+
+        def init(self, *_, **__):
+            for fault in attempts:
+                raise fault
+            self.connected = True
+
+    ray = Ray()
+    with nullcontext() if reached else pytest.raises(ClusterError, match="client server failed"):
+        cluster._connect(ray, "auto")
+    assert ray.connected == reached
 
 
 @pytest.fixture(scope="module")

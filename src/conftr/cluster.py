@@ -12,7 +12,7 @@ import platform
 import socket
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -25,6 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _RETRIES = 10  # of a task whose worker died
+_ATTEMPTS = 3  # at a connection
 _AHEAD = 4  # items for each core that wait for their turn
 _PACKAGES = ("conftr", "jax", "jaxlib", "numpy")
 
@@ -203,12 +204,21 @@ def _connect(ray: Any, address: str) -> None:
         with warnings.catch_warnings():
             # Ray forks only to start programs of its own, which touch nothing of JAX.
             warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
-            ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+            _patiently(ray.init, address, log_to_driver=False, logging_level="ERROR", **own)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"There is no Ray cluster at {address!r} ({error}). Start one with "
             f"`ray start --head`, or use `local` for workers on this machine alone."
         ) from error
+
+
+def _patiently(init: Callable[..., Any], address: str, **settings: Any) -> None:
+    """Connect. The process that serves a client sometimes dies as Ray forks it: then once more."""
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(ConnectionAbortedError):
+            init(address, **settings)
+            return
+    init(address, **settings)
 
 
 def _knock(address: str) -> None:
