@@ -61,13 +61,16 @@ def check_contents(wheel):
     """The files of the package, code and data, and no others."""
     package = ROOT / "src"
     ours = {
-        path.relative_to(package).as_posix()
+        path.relative_to(package).as_posix(): path.read_bytes()
         for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+        packed = {name: archive.read(name) for name in names}
     if ours != packed:
-        sys.exit(f"{wheel.name} and src/ differ in {sorted(ours ^ packed)}.")
+        differing = {name for name, _ in ours.items() ^ packed.items()}
+        sys.exit(f"{wheel.name} and src/ differ in {', '.join(sorted(differing))}.")
     print(f"{wheel.name}: {len(packed)} files, as in src/")
 
 

@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import numpy as np
 import optax
 from sklearn.datasets import load_digits
 from sklearn.utils import shuffle
@@ -12,7 +13,7 @@ ALPHA, BATCH = 0.05, 100
 
 images, labels = shuffle(*load_digits(return_X_y=True), random_state=0)
 x, y = jax.numpy.asarray(images / 16, "float32"), jax.numpy.asarray(labels)
-train, cal, test = slice(0, 900), slice(900, 1300), slice(1300, None)
+cal, test = slice(900, 1300), slice(1300, None)  # the first 900 train
 
 objective = conftr.ConfTr(
     ALPHA, quantile=conftr.Nearest(ALPHA), loss_matrix=conftr.identity, cross_entropy_weight=1
@@ -42,8 +43,9 @@ carry = params, optimiser.init(params)
 for key in jax.random.split(jax.random.key(1), 30):
     carry = epoch(carry, key)
 
-scores = conftr.thr(jax.vmap(eqx.combine(carry[0], static))(x))
-tau = conftr.calibrate(scores[cal], y[cal], ALPHA)
+logits = np.asarray(jax.vmap(eqx.combine(carry[0], static))(x))
+scores = conftr.thr(logits)  # arrays of JAX would do; for NumPy nothing is compiled
+tau = conftr.calibrate(scores[cal], labels[cal], ALPHA)
 sets = conftr.predict(scores[test], tau)
-covered, size = conftr.coverage(sets, y[test]), conftr.inefficiency(sets)
+covered, size = conftr.coverage(sets, labels[test]), conftr.inefficiency(sets)
 print(f"covers {covered:.1%}, mean size {size:.2f}")

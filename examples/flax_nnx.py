@@ -13,7 +13,7 @@ ALPHA, BATCH = 0.05, 100
 
 images, labels = shuffle(*load_digits(return_X_y=True), random_state=0)
 x, y = jax.numpy.asarray(images / 16, "float32"), jax.numpy.asarray(labels)
-train, cal, test = slice(0, 900), slice(900, 1300), slice(1300, None)
+cal, test = slice(900, 1300), slice(1300, None)  # the first 900 train
 
 
 class Net(nnx.Module):
@@ -44,8 +44,8 @@ for _ in range(30):
     for rows in np.split(generator.permutation(900), 900 // BATCH):
         step(model, optimiser, x[rows], y[rows])
 
-scores = conftr.thr(model(x))
-tau = conftr.calibrate(scores[cal], y[cal], ALPHA)
+scores = conftr.thr(np.asarray(model(x)))  # arrays of JAX would do; for NumPy nothing is compiled
+tau = conftr.calibrate(scores[cal], labels[cal], ALPHA)
 sets = conftr.predict(scores[test], tau)
-covered, size = conftr.coverage(sets, y[test]), conftr.inefficiency(sets)
+covered, size = conftr.coverage(sets, labels[test]), conftr.inefficiency(sets)
 print(f"covers {covered:.1%}, mean size {size:.2f}")
