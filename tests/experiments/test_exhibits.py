@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from small_runs import small
 
+from conftr.cluster import Here
 from conftr.experiments import Store
 from conftr.experiments.exhibits import (
     ACCURACY,
@@ -18,6 +19,7 @@ from conftr.experiments.exhibits import (
 )
 from conftr.experiments.page import write
 from conftr.experiments.reproduction import run_all
+from conftr.experiments.runner import Workshop
 from conftr.experiments.sheets import sheet
 
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
@@ -119,6 +121,16 @@ def test_what_is_missing_is_run_and_a_page_made_of_it(workshop, tmp_path):
     assert f"[{PLAIN.name[:8]}](../results/records/digits/small-{PLAIN.name}.json)" in page
     assert f"<td>{PLAIN.name}</td>" in same
     assert "http" not in same.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_elsewhere_the_trials_of_a_dataset_are_trained_at_once_and_give_the_same(tmp_path):
+    one = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
+    records = []
+    for name, executor in {"here": None, "there": Here(here=False)}.items():
+        shop = Workshop(Store(tmp_path / name), tmp_path / name / "runs")
+        run_all([one], shop, executor)
+        records.append(shop.store.get(PLAIN)["results"])
+    assert records[0] == records[1]
 
 
 @pytest.mark.parametrize("text", ["<script>", "a & b"])
