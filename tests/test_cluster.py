@@ -57,15 +57,17 @@ def client_port():
 
 
 @pytest.fixture(scope="module")
-def no_kept_programs():
+def surroundings():
     """A worker that is killed while it writes a compiled program leaves half of it behind."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+        # Ray forks what serves a client; with gRPC's handlers of forks that dies now and then.
+        patch.setenv("GRPC_ENABLE_FORK_SUPPORT", "0")
         yield
 
 
 @pytest.fixture(scope="module")
-def nodes(no_kept_programs, client_port):
+def nodes(surroundings, client_port):
     """A cluster of two nodes, on which this process is connected."""
     import ray
     from ray.cluster_utils import Cluster as Nodes
