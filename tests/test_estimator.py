@@ -20,10 +20,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import conftr
-from conftr import learning
-from conftr.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
-from conftr.division import divide
 from conftr.estimator import ConformalClassifier, evidence_of
+from conftr.learning import learn as learning
+from conftr.learning.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.learning.division import divide
 from conftr.outside import Logits, Probabilities
 
 RNG = np.random.default_rng(0)
@@ -285,7 +285,7 @@ def test_the_time_limit():
 
 
 def test_networks_grow_with_the_data():
-    from conftr.recipes import batch_size_for, epochs_for, model_for, trained_alpha
+    from conftr.learning.recipes import batch_size_for, epochs_for, model_for, trained_alpha
 
     widths = [model_for(None, (4,), 3, n).hidden for n in (100, 500, 5000)]
     assert widths == [(), (64,), (128, 128)]
@@ -314,7 +314,7 @@ def test_calibrating_anew(clf):
     assert other.thresholds_ == [conftr.calibrate(scores, labels, 0.2)]
     assert (other.alpha_, other.alpha, other.n_calibration_) == (0.2, 0.1, 300)
     assert other.calibrate(fresh, y).alpha_ == 0.2
-    with pytest.raises(ValueError, match="classes that are not known: cow"):
+    with pytest.raises(ValueError, match="classes that are not known: 'cow'"):
         other.calibrate(fresh[:1], ["cow"])
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from conftr import features
-from conftr.columns import LEVELS
+from conftr.features.columns import LEVELS
 
 TABLE = {
     "age": [20.0, 30.0, None, 50.0],

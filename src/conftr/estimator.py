@@ -21,12 +21,14 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from conftr import checks, choosing, features, frames, labels, scores
+from conftr import checks, features, labels, scores
 from conftr.arrays import log_softmax
 from conftr.calibration import ALL, CLASS, Calibration, calibrated, grouping, warn_of_unseen
-from conftr.division import Division, divide
 from conftr.evidence import Candidate as Shown
 from conftr.evidence import Evidence
+from conftr.features import frames
+from conftr.learning import choosing
+from conftr.learning.division import Division, divide
 from conftr.outside import Logits, Probabilities, Wrapped
 from conftr.shaping import Shape
 
@@ -272,14 +274,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Train networks and keep the best of each kind."""
         try:
-            from conftr import learning  # which brings JAX
+            from conftr.learning.learn import Task, learn  # which bring JAX
         except ModuleNotFoundError as missing:
             raise ImportError(
                 f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
                 f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
             ) from missing
 
-        task = learning.Task(
+        task = Task(
             alpha=self.alpha,
             method=self.method,
             classes=self.classes_.tolist(),
@@ -295,7 +297,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             until=math.inf if self.time_limit is None else begun + self.time_limit,
             progress=self.progress,
         )
-        learned = learning.learn(task, X, found, division, by=by, groups=groups)
+        learned = learn(task, X, found, division, by=by, groups=groups)
         self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
         self.method_, self.model_ = learned.recipe.family, learned.model
         self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs

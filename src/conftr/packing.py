@@ -19,10 +19,10 @@ import safetensors.numpy
 
 from conftr import features, metrics
 from conftr.calibration import Calibration
-from conftr.choosing import Candidate, Tried
 from conftr.estimator import SCORES, ConformalClassifier, score_name
 from conftr.evidence import Candidate as Shown
 from conftr.evidence import Evidence
+from conftr.learning.choosing import Candidate, Tried
 from conftr.outside import Logits, Probabilities, Wrapped
 from conftr.shaping import Avoid, Separate, Shape
 
@@ -225,8 +225,8 @@ def _network(told: Json, files: Files) -> Any:
     import jax
 
     from conftr.epochs import named_leaves
+    from conftr.learning.network import Network
     from conftr.models import MLP, ConvNet
-    from conftr.network import Network
     from conftr.training import Fitted
 
     kinds: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}

@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
-from conftr import features, labels, recipes
+from conftr import features, labels
 from conftr.data import Dataset, Examples, Normalisation
 from conftr.data.own import Own
 from conftr.data.own.labels import Integers
-from conftr.division import divide
 from conftr.experiments.pools import Division
 from conftr.experiments.settings import Setup
 from conftr.experiments.specification import part
 from conftr.jobs import fitting
+from conftr.learning import recipes
+from conftr.learning.division import divide
 from conftr.models import MLP
 
 

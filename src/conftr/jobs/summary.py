@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from conftr.choosing import WISHED
 from conftr.evidence import Evidence
+from conftr.learning.choosing import WISHED
 from conftr.report import numbers
 
 _VERDICTS = {

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from conftr import candidates
-from conftr.candidates import Materials, Report, TimeIsUp, Trained, in_silence
-from conftr.division import Rows
 from conftr.epochs import fields
+from conftr.learning import candidates
+from conftr.learning.candidates import Materials, Report, TimeIsUp, Trained, in_silence
+from conftr.learning.division import Rows
+from conftr.learning.recipes import Recipe
 from conftr.optimisers import SGD, cosine
-from conftr.recipes import Recipe
 from conftr.runs import Plan
 from conftr.training import Progress, TrainingSet
 from conftr.tuning import Ground, Tuned, tune

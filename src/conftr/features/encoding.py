@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from conftr import frames
-from conftr.columns import Encoded, Json, Numbers
 from conftr.data.dataset import Normalisation, whiten
-from conftr.frames import Frame, is_frame
+from conftr.features import frames
+from conftr.features.columns import Encoded, Json, Numbers
+from conftr.features.frames import Frame, is_frame
 
 __all__ = ["Array", "Encoding", "Frame", "Images", "from_json", "is_frame", "learn"]
 

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 
-from conftr import candidates, checks, choosing, features, recipes
-from conftr.candidates import Materials, Report, Trained
-from conftr.choosing import Candidate, Score, Tried
-from conftr.division import Division, Rows, held_out
+from conftr import checks, features
 from conftr.labels import Labels
+from conftr.learning import candidates, choosing, recipes
+from conftr.learning.candidates import Materials, Report, Trained
+from conftr.learning.choosing import Candidate, Score, Tried
+from conftr.learning.division import Division, Rows, held_out
+from conftr.learning.recipes import Recipe
+from conftr.learning.refining import Search, refine
 from conftr.models import Model
-from conftr.recipes import Recipe
-from conftr.refining import Search, refine
 from conftr.shaping import Shape
 
 

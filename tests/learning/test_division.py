@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftr.division import divide
+from conftr.learning.division import divide
 from conftr.quantile import examples_needed
 
 LABELS = np.repeat(np.arange(5), [400, 300, 200, 97, 3])

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 import conftr
 from conftr import ConformalClassifier, artefact, training
-from conftr.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
 from conftr.cli import app
 from conftr.data.own import Own
-from conftr.division import held_out
 from conftr.experiments.own import rows_to_learn_from
 from conftr.jobs import fitting
+from conftr.learning.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.learning.division import held_out
 
 NAMES = np.array(["cat", "dog", "eel"])
 TASK = fitting.Task(method="cross-entropy", tune=4, seed=3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.choosing import (
+from conftr.learning.choosing import (
     CONFORMAL,
     CROSS_ENTROPY,
     WISHED,

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from conftr import checks
-from conftr.choosing import CONFORMAL, CROSS_ENTROPY, MANY, WISHED
+from conftr.learning.choosing import CONFORMAL, CROSS_ENTROPY, MANY, WISHED
 from conftr.models import MLP, Model
 from conftr.objectives import ConfTr, CrossEntropy
 from conftr.quantile import Nearest, examples_needed

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conftr.columns import Doubles, Encoded, Json, Levels, Numbers
+from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
 
 _SHOWN = 10  # column names in a message
 

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.features import Encoding
+from conftr.learning.network import Network, filled, logits
+from conftr.learning.recipes import Recipe
 from conftr.models import Model
-from conftr.network import Network, filled, logits
 from conftr.quantile import CalibrationWarning
-from conftr.recipes import Recipe
 from conftr.training import (
     SGD,
     Plan,
