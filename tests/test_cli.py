@@ -172,7 +172,10 @@ def test_interrupted_and_taken_up(tmp_path):
     with subprocess.Popen([*command, "100000"], **settings) as child:
         assert any("epoch 1 of" in line for line in child.stderr)
         child.send_signal(signal.SIGINT)
-        said = child.stderr.read()
+        try:
+            _, said = child.communicate(timeout=60)
+        finally:
+            child.kill()  # or leaving would wait for it for ever
     assert child.returncode == 1
     assert "The same command goes on where it was" in said
     assert "Traceback" not in said
