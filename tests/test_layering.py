@@ -28,6 +28,7 @@ CORE = [
 ]
 TRAINING = [
     "machine",
+    "threads",
     "models",
     "optimisers",
     "epochs",

@@ -6,11 +6,11 @@ beside it; on an accelerator all trials are one batched program.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -51,6 +51,7 @@ from conftr.runs import (
     typed,
     unpack,
 )
+from conftr.threads import in_rounds, spread
 
 __all__ = [
     "SGD",
@@ -71,7 +72,7 @@ __all__ = [
 ]
 
 _Trained: TypeAlias = tuple[Carry, Any]  # a trial after an epoch, and the epoch's loss
-_Advance: TypeAlias = Callable[[Sequence[Trial], int, Future[list[_Trained]]], list[_Trained]]
+_Advance: TypeAlias = Callable[[Sequence[Trial], int, list[_Trained]], list[_Trained]]
 
 
 class TrainingWarning(UserWarning):
@@ -185,8 +186,7 @@ def predict_logits(
         return one(fitted)
     first, *others = (fitted.trial(i) for i in range(len(fitted.failed_step)))
     compiled_by_first = one(first)
-    with ThreadPoolExecutor(cores()) as pool:
-        return np.stack([compiled_by_first, *pool.map(one, others)])
+    return np.stack([compiled_by_first, *spread(one, others, cores())])
 
 
 def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reached]:
@@ -217,33 +217,26 @@ def _as_one(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
 def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
     """Each team of trials in a program of its own, as many at once as there are cores.
 
-    An epoch each time. The next epoch of every team is queued before this one is waited for, so
-    that no core idles at the end of an epoch, nor while the caller reports or writes a checkpoint.
+    An epoch each time; the next one is under way while the caller reports or writes a checkpoint.
     """
     starts = range(0, len(run.trials), run.abreast)
     teams = [run.trials[i : i + run.abreast] for i in starts]
-    known = [_known(reached.carries[i : i + run.abreast]) for i in starts]
+    known = [[(carry, None) for carry in reached.carries[i : i + run.abreast]] for i in starts]
     advance = (_together if run.abreast > 1 else _alone)(run, reached.carries[0])
-    first, end = len(reached.losses), run.plan.epochs
+    left = range(len(reached.losses), run.plan.epochs)
     # Devices that share a batch wait for each other: two such programs at once could do so forever.
-    pool = ThreadPoolExecutor(1 if run.mesh else min(len(teams), cores()))
+    threads = 1 if run.mesh else cores()
 
-    def queue(epoch: int, before: list[Future[list[_Trained]]]) -> list[Future[list[_Trained]]]:
-        pairs = zip(teams, before, strict=True)
-        return [pool.submit(advance, team, epoch, pending) for team, pending in pairs]
+    def epoch(team: int, number: int, before: list[_Trained]) -> list[_Trained]:
+        return advance(teams[team], number, before)
 
-    try:
-        now = queue(first, known)
-        for epoch in range(first + 1, end + 1):
-            after = queue(epoch, now) if epoch < end else []
-            yield [one for pending in now for one in pending.result()]
-            now = after
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with contextlib.closing(in_rounds(epoch, known, left, threads)) as rounds:
+        for trained in rounds:
+            yield [one for team in trained for one in team]
 
 
 def _alone(run: Run, carry: Carry) -> _Advance:
-    """One epoch of a team of one trial, once the epoch before is done.
+    """One epoch of a team of one trial.
 
     The program is traced and compiled here, once, and not in the threads that run it.
     """
@@ -254,10 +247,8 @@ def _alone(run: Run, carry: Carry) -> _Advance:
     first, *_ = pieces(run.batches(trial, 0), size)
     program = train.lower(run.program, data, trial.settings, carry, first).compile()
 
-    def advance(
-        team: Sequence[Trial], epoch: int, before: Future[list[_Trained]]
-    ) -> list[_Trained]:
-        ((carry, _),), (trial,) = before.result(), team
+    def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:
+        ((carry, _),), (trial,) = before, team
         losses = []
         for piece in pieces(run.batches(trial, epoch), size):
             carry, loss = program(data, trial.settings, carry, piece)
@@ -269,30 +260,20 @@ def _alone(run: Run, carry: Carry) -> _Advance:
 
 
 def _together(run: Run, carry: Carry) -> _Advance:
-    """One epoch of a team of trials that share every batch, once the epoch before is done."""
+    """One epoch of a team of trials that share every batch."""
     data, first, count = run.on_device(), run.trials[0], run.abreast
     settings, carries = count * [first.settings], count * [carry]
     traced = train_abreast.lower(run.program, data, settings, carries, run.batches(first, 0))
     program = traced.compile()
 
-    def advance(
-        team: Sequence[Trial], epoch: int, before: Future[list[_Trained]]
-    ) -> list[_Trained]:
+    def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:
         # Copies of the last trial fill the program up.
         filled = [min(i, len(team) - 1) for i in range(count)]
-        settings, done = [team[i].settings for i in filled], before.result()
-        carries, losses = program(
-            data, settings, [done[i][0] for i in filled], run.batches(team[0], epoch)
-        )
+        settings, carries = [team[i].settings for i in filled], [before[i][0] for i in filled]
+        carries, losses = program(data, settings, carries, run.batches(team[0], epoch))
         return list(zip(carries, map(float, losses), strict=True))[: len(team)]
 
     return advance
-
-
-def _known(carries: Sequence[Carry]) -> Future[list[_Trained]]:
-    pending: Future[list[_Trained]] = Future()
-    pending.set_result([(carry, None) for carry in carries])
-    return pending
 
 
 def _fitted(run: Run, reached: Reached, alone: bool) -> Fitted:

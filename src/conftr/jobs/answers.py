@@ -10,10 +10,10 @@ p_CLASS     the probability of each class
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from conftr.data import DataError
+from conftr.threads import Started
 
 _JOIN, _DIGITS = "|", 6
 _SINKS: Mapping[str, Callable[..., Any]] = {
@@ -139,10 +140,11 @@ def _sink(frames: Iterator[pl.DataFrame], kind: str, place: Path) -> None:
 
     lazy = register_io_source(source, schema=first.schema)
     # In a thread of its own: Ctrl-C is heard at once and not when the last row is written.
-    with ThreadPoolExecutor(1) as pool:
-        written = pool.submit(_SINKS[kind], lazy, place, maintain_order=True)
-        try:
+    written = Started(partial(_SINKS[kind], lazy, place, maintain_order=True))
+    try:
+        written.result()
+    except BaseException:
+        stop.set()
+        with contextlib.suppress(BaseException):
             written.result()
-        except BaseException:
-            stop.set()
-            raise
+        raise
