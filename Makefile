@@ -20,6 +20,8 @@ setup: .venv/installed
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	# Its classification is compared with ours; what its other parts need is gigabytes.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchcp==1.2.1
 	touch $@
 
 bench: setup

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftr.threads import Started, in_rounds, spread
+from conftr.threads import Started, in_rounds, in_threads
 
 
 def _ends_with(threads):
@@ -75,10 +75,10 @@ def test_what_is_closed_early_waits_for_what_has_begun():
 
 
 def test_spread():
-    assert spread(lambda x: x * x, [1, 2, 3], 2) == [1, 4, 9]
-    assert spread(lambda x: x, [], 2) == []
+    assert in_threads(lambda x: x * x, [1, 2, 3], 2) == [1, 4, 9]
+    assert in_threads(lambda x: x, [], 2) == []
     with pytest.raises(ZeroDivisionError):
-        spread(lambda x: 1 // x, [1, 0], 2)
+        in_threads(lambda x: 1 // x, [1, 0], 2)
 
 
 def test_a_result_can_be_waited_for_twice():

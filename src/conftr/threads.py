@@ -111,7 +111,7 @@ def in_rounds(
             worker.result()
 
 
-def spread(function: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
+def in_threads(function: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
     """The function of each item, several at once."""
     states: Sequence[Any] = items
     once = in_rounds(lambda *turn: function(turn[-1]), states, range(1), threads)

@@ -51,7 +51,7 @@ from conftr.runs import (
     typed,
     unpack,
 )
-from conftr.threads import in_rounds, spread
+from conftr.threads import in_rounds, in_threads
 
 __all__ = [
     "SGD",
@@ -186,7 +186,7 @@ def predict_logits(
         return one(fitted)
     first, *others = (fitted.trial(i) for i in range(len(fitted.failed_step)))
     compiled_by_first = one(first)
-    return np.stack([compiled_by_first, *spread(one, others, cores())])
+    return np.stack([compiled_by_first, *in_threads(one, others, cores())])
 
 
 def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reached]:
