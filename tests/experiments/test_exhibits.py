@@ -9,6 +9,7 @@ from conftr.cluster import Here
 from conftr.experiments import Store
 from conftr.experiments.exhibits import (
     ACCURACY,
+    COVERAGE,
     INEFFICIENCY,
     Cell,
     Exhibit,
@@ -27,6 +28,7 @@ RESULT = {
     "score": "THR",
     "alpha": 0.1,
     "inefficiency": {"mean": 2.0, "std_trials": 0.25, "std_splits": 0.5},
+    "coverage": {"mean": 0.9, "std_trials": None, "std_splits": None},
     "accuracy": {"mean": 0.875, "std_trials": None, "std_splits": None},
     "class_inefficiency": [1.0, 3.0, None],
     "coverage_confusion": [[0.5, 0.125], [0.25, 0.25]],
@@ -97,6 +99,26 @@ def test_a_run_against_another_shows_the_change(tmp_path):
     assert table.cells == [
         ["longer", "2.00", "1.50 ± 0.250", "-25.0 %", "2 x 3, 1 failed", LONGER.name]
     ]
+
+
+def test_a_run_beside_all_has_columns_of_its_own_but_for_coverage(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(PLAIN))
+    store.put(record(LONGER, size=1.5))
+    cells = thr(1.75), thr(None, COVERAGE)
+    one = Exhibit(
+        "some",
+        "Some sizes",
+        "Table 0",
+        ("method",),
+        ("set size", "coverage %"),
+        (Line(("plain",), PLAIN, cells),),
+    ).with_beside("longer", {"digits": LONGER}.get)
+    table = sheet(one, store)
+    assert table.columns[1:6] == ["set size, paper", "ours", "difference", "longer", "coverage %"]
+    assert table.cells[0][1:6] == ["1.75", "2.00 ± 0.250", "+0.25", "1.50", "90.00"]
+    assert runs([one]) == [PLAIN, LONGER]
+    assert {run.trials for run in runs([one.with_trials(1)])} == {1}
 
 
 def test_every_run_is_needed_once_and_the_one_compared_with_first():

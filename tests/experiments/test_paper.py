@@ -78,7 +78,7 @@ def test_settings_of_variants_are_known():
 
 def test_progress_counts_runs(tmp_path):
     (line,) = progress([EXHIBITS["table2"]], Store(tmp_path))
-    assert line.startswith("table2             0 of   2 runs")
+    assert line.startswith("table2             0 of   3 runs")
 
 
 def test_the_results_page_is_made_from_the_results():

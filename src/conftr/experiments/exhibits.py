@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -48,16 +48,18 @@ class Line:
     """A row of an exhibit: its labels, the run, and the cells that are read from its record.
 
     against: the run whose numbers the change is from, where a change is what matters.
+    beside: a run whose numbers have columns of their own.
     """
 
     labels: tuple[str, ...]
     run: Specification
     cells: tuple[Cell, ...]
     against: Specification | None = None
+    beside: Specification | None = None
 
     def runs(self) -> tuple[Specification, ...]:
         """What must be run for this line."""
-        return (self.run,) if self.against is None else (self.against, self.run)
+        return tuple(one for one in (self.against, self.run, self.beside) if one is not None)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Exhibit:
     key: as it is asked for on the command line.
     headings: of the labels. columns: of the cells.
     remarks: what a reader should know; where ours and theirs part, why.
+    beside: what the runs beside the lines are called; empty where there are none.
     """
 
     key: str
@@ -76,6 +79,15 @@ class Exhibit:
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     remarks: tuple[str, ...] = ()
+    beside: str = ""
+
+    def with_beside(self, name: str, reference: Callable[[str], Specification]) -> Exhibit:
+        """The same with a run on the dataset of each line beside it."""
+        lines = [
+            dataclasses.replace(one, beside=reference(one.run.training.dataset))
+            for one in self.lines
+        ]
+        return dataclasses.replace(self, lines=tuple(lines), beside=name)
 
     def of(self, dataset: str | None) -> Exhibit:
         """The lines of one dataset alone; of all for None."""
@@ -91,7 +103,12 @@ class Exhibit:
             return dataclasses.replace(asked, trials=trials)
 
         lines = [
-            dataclasses.replace(one, run=fewer(one.run), against=one.against and fewer(one.against))
+            dataclasses.replace(
+                one,
+                run=fewer(one.run),
+                against=one.against and fewer(one.against),
+                beside=one.beside and fewer(one.beside),
+            )
             for one in self.lines
         ]
         return dataclasses.replace(self, lines=tuple(lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from conftr.experiments.exhibits import Cell, Exhibit, Line, found
+from conftr.experiments.exhibits import COVERAGE, Cell, Exhibit, Line, found
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
 from conftr.experiments.tables import Table
@@ -24,9 +24,15 @@ def sheet(
     columns = [*exhibit.headings]
     for name, *cells in pairs:
         columns += _headings(name, cells, compared=any(line.against for line in exhibit.lines))
+        columns += [exhibit.beside] if exhibit.beside and _differs(cells[0]) else []
     columns += ["trials x splits", "record"]
     cells = [list(_line(line, exhibit, store, named)) for line in exhibit.lines]
     return Table(f"{exhibit.title} ({exhibit.place})", columns, cells, list(exhibit.remarks))
+
+
+def _differs(cell: Cell) -> bool:
+    """Whether methods differ in it: all of them cover what they were asked to."""
+    return cell.quantity != COVERAGE
 
 
 def _published(cells: list[Cell]) -> bool:
@@ -45,10 +51,13 @@ def _line(
 ) -> Iterator[str]:
     record = store.get(line.run)
     against = store.get(line.against) if line.against else None
+    beside = store.get(line.beside) if line.beside else None
     yield from line.labels
     for place, cell in enumerate(line.cells):
         published = _published([other.cells[place] for other in exhibit.lines])
         yield from _cells(cell, published, record, line.against is not None, against)
+        if line.beside and _differs(cell):
+            yield _text(found(cell, beside).mean if beside else None, cell)
     yield f"{line.run.trials} x {line.run.evaluation.splits}" + _failures(record)
     yield named(line.run) if record else MISSING
 

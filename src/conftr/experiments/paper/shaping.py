@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from conftr.experiments.exhibits import COVERAGE, INEFFICIENCY, Cell, Exhibit, Line, Quantity
 from conftr.experiments.paper.runs import NAMES, run
-from conftr.experiments.specification import Specification
+from conftr.experiments.specification import Part, Specification
 from conftr.shaping import Avoid, Separate, Shape
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -36,10 +36,16 @@ def shrunk(
     return run(dataset, "conftr", name=name, trials=_TRIALS, class_weights=tuple(weights.tolist()))
 
 
-def parted(dataset: str, name: str, matrix: Matrix) -> Specification:
-    """ConfTr + L_class with another loss matrix."""
-    named = f"conftr-class-{name}"
-    return run(dataset, "conftr-class", name=named, trials=_TRIALS, loss_matrix=matrix)
+def parted(dataset: str, name: str, matrix: Matrix, quantile: Part | None = None) -> Specification:
+    """ConfTr + L_class with another loss matrix, and with another estimator of the quantile."""
+    return run(
+        dataset,
+        "conftr-class",
+        name=f"conftr-class-{name}",
+        trials=_TRIALS,
+        quantile=quantile,
+        loss_matrix=matrix,
+    )
 
 
 def matrix_of(shape: Shape, classes: int = 10) -> Matrix:
@@ -59,11 +65,13 @@ def confusion(entries: Sequence[tuple[int, int]], name: str = "in these entries 
     return Quantity(name, paths, factor=100, digits=3)
 
 
-def _leaving(group: str) -> Quantity:
+def leaving(group: str) -> Quantity:
+    """The share of K0's examples whose sets hold a class of K1."""
     return Quantity("0 -> 1 %", (("groups", group, "leaving"),), factor=100)
 
 
-def _entering(group: str) -> Quantity:
+def entering(group: str) -> Quantity:
+    """The share of K1's examples whose sets hold a class of K0."""
     return Quantity("1 -> 0 %", (("groups", group, "entering"),), factor=100)
 
 
@@ -150,6 +158,14 @@ CONFUSION = Exhibit(
 )
 
 
+def separating(classes: Sequence[int]) -> tuple[Matrix, Matrix]:
+    """Loss matrices with L[K0, K1] = 1 and with L[K1, K0] = 1, where K0 are the classes."""
+    rest = tuple(k for k in _ALL if k not in classes)
+    there = Shape(separate=[Separate(tuple(classes), rest, one_way=True)])
+    back = Shape(separate=[Separate(rest, tuple(classes), one_way=True)])
+    return matrix_of(there), matrix_of(back)
+
+
 def _mis_covered(
     dataset: str,
     words: str,
@@ -158,21 +174,19 @@ def _mis_covered(
     published: Sequence[tuple[float, float, float]],
 ) -> list[Line]:
     """ConfTr + L_class, with L[K0, K1] = 1 and with L[K1, K0] = 1."""
-    rest = [k for k in _ALL if k not in classes]
-    there = Shape(separate=[Separate(tuple(classes), tuple(rest), one_way=True)])
-    back = Shape(separate=[Separate(tuple(rest), tuple(classes), one_way=True)])
+    outward, inward = separating(classes)
     asked = (
         ("L = I", plain(dataset, "conftr-class")),
-        ("L[K0, K1] = 1", parted(dataset, f"separate-{group}-out", matrix_of(there))),
-        ("L[K1, K0] = 1", parted(dataset, f"separate-{group}-in", matrix_of(back))),
+        ("L[K0, K1] = 1", parted(dataset, f"separate-{group}-out", outward)),
+        ("L[K1, K0] = 1", parted(dataset, f"separate-{group}-in", inward)),
     )
     return [
         Line(
             (NAMES[dataset], words, loss),
             one,
-            (Cell(size), Cell(leaving, _leaving(group)), Cell(entering, _entering(group))),
+            (Cell(size), Cell(out, leaving(group)), Cell(back, entering(group))),
         )
-        for (loss, one), (size, leaving, entering) in zip(asked, published, strict=True)
+        for (loss, one), (size, out, back) in zip(asked, published, strict=True)
     ]
 
 
@@ -204,6 +218,11 @@ MISCOVERAGE = Exhibit(
             (6,),
             [(1.67, 80.28, 20.93), (1.70, 72.58, 25.81), (1.72, 81.18, 17.66)],
         ),
+    ),
+    (
+        "What a matrix asks for falls in all six cases as it does in the paper, to within three "
+        "points. One side effect parts: with L[K0, K1] = 1 on Fashion-MNIST the way back rises by "
+        "five points in the paper and not here; why is not known.",
     ),
 )
 

@@ -15,8 +15,7 @@ from conftr.experiments.exhibits import (
     Line,
     Quantity,
 )
-from conftr.experiments.paper.runs import METHODS, NAMES, run
-from conftr.experiments.settings import SMOOTH_SORT
+from conftr.experiments.paper.runs import METHODS, NAMES, measured_at, run
 from conftr.experiments.specification import part
 
 # method -> score at test -> published; None where the paper has no number.
@@ -115,6 +114,7 @@ PROTOCOL = Exhibit(
     ),
 )
 
+
 _BASELINES: Mapping[str, Mapping[str, float | None]] = {
     "mnist": {"THRL": 3.57, "THR": 2.23, "APS": 2.50, "RAPS": None},
     "fashion-mnist": {"THRL": 2.52, "THR": 2.05, "APS": 2.36, "RAPS": None},
@@ -133,9 +133,7 @@ BASELINES = Exhibit(
     tuple(
         line
         for dataset, row in _BASELINES.items()
-        for line in _sizes(
-            dataset, {"baseline": row}, alpha=0.05 if dataset == "camelyon" else 0.01
-        )
+        for line in _sizes(dataset, {"baseline": row}, alpha=measured_at(dataset))
     ),
     (
         "RAPS has a penalty of .01 and one free rank.",
@@ -161,7 +159,11 @@ LOWER_ALPHA = Exhibit(
         }.items()
         for alpha, value in sizes.items()
     ),
-    ("Letters of the byClass test split alone, see Table 1.",),
+    (
+        "Letters of the byClass test split alone, see Table 1. At alpha = .001 the threshold is "
+        "the second smallest of 2,473 calibration scores: sets are half as large again, for every "
+        "method, and none of them is better beyond the deviation.",
+    ),
 )
 
 
@@ -263,7 +265,12 @@ IN_TRAINING = Exhibit(
         "training data over the paper's grid, thinned out (results/sweeps/). On Fashion-MNIST it "
         "tells configurations apart after 15 of 150 epochs and trains four of them to the end; a "
         "fuller search may well find better settings for both.",
-        "ConfTr trained with THR or APS uses the settings printed for THRLP.",
+        "With THRL at test the paper's Bel on MNIST is another model, tuned for THRL, as its "
+        "accuracy shows; ours is the one tuned for THR.",
+        "ConfTr trained with THR or APS uses the settings printed for THRLP: as in the paper, some "
+        "trials find small sets and some do not train, and the deviation is the result.",
+        "CoverTr trained with APS does better here than in the paper. Its settings are from our "
+        "own search, and smooth APS is computed in logs; which of the two it is, is not known.",
     ),
 )
 
@@ -387,6 +394,15 @@ def _at(alpha: float, dataset: str, published: Published) -> list[Line]:
     ]
 
 
+def _german_in_the_grid() -> Line:
+    """With the nearest batch size of the paper's grid, where the printed one leaves it."""
+    asked = run(
+        "german-credit", "conftr-class", name="conftr-class-batch-300", row={"batch_size": 300}
+    )
+    labels = NAMES["german-credit"], f"{METHODS['conftr-class']}, batch 300", "THR", "0.01"
+    return Line(labels, asked, (Cell(1.77), Cell(None, COVERAGE)))
+
+
 BINARY = Exhibit(
     "binary",
     "Binary datasets",
@@ -396,6 +412,7 @@ BINARY = Exhibit(
     (
         *(line for alpha, rows in _WINE.items() for line in _at(alpha, "winequality", rows)),
         *_at(0.01, "german-credit", _GERMAN),
+        _german_in_the_grid(),
         *_at(0.05, "camelyon", _CAMELYON),
     ),
     (
@@ -403,43 +420,11 @@ BINARY = Exhibit(
         "and the authors' code repeats training rows in the test set).",
         "On Camelyon the paper prints the best of its models; ours are means over ten starts, on "
         "a table of 270 + 130 examples where the paper's has 280 + 117.",
+        "On GermanCredit the batch size printed for + L_class, 400 of 700 examples, is not among "
+        "those of the paper's grid and leaves one step an epoch, since what does not fill a batch "
+        "is left out here. With 300, the nearest of the grid, over a quarter of the difference "
+        "goes. The paper chose its settings on the 300 examples that it reports on; held-out "
+        "training data chose ours where they were searched (tuned, Bel, CoverTr).",
         "WineQuality at .05 is the model trained for .01, calibrated for .05.",
-    ),
-)
-
-_ESTIMATORS = {
-    "smooth sort, the paper's position": SMOOTH_SORT,
-    "smooth sort, exact rank": SMOOTH_SORT.replace(position=part("exact_position")),
-    "order statistic": part("OrderStatistic"),
-    "nearest (0.02)": part("Nearest", fraction=0.02),
-    "kernel (0.1)": part("Kernel", bandwidth=0.1),
-}
-
-
-def _estimated(dataset: str, method: str, words: str, place: int) -> Line:
-    quantile = None if words.endswith("paper's position") else _ESTIMATORS[words]
-    name = method if quantile is None else f"{method}-quantile{place}"
-    return Line(
-        (NAMES[dataset], METHODS[method], words),
-        run(dataset, method, name=name, trials=5, quantile=quantile),
-        (Cell(None), Cell(None, ACCURACY), Cell(None, COVERAGE)),
-    )
-
-
-QUANTILES = Exhibit(
-    "quantiles",
-    "Estimators of the quantile in training: does the better gradient pay?",
-    "not in the paper",
-    ("data", "method", "estimator"),
-    ("set size", "accuracy %", "coverage %"),
-    tuple(
-        _estimated(dataset, method, words, place)
-        for dataset in ("mnist", "fashion-mnist", "emnist-test", "winequality")
-        for method in ("conftr", "conftr-class")
-        for place, words in enumerate(_ESTIMATORS)
-    ),
-    (
-        "All other settings are those that the paper chose with its own estimator. Only the "
-        "paper's position reads a higher rank; the others aim at the exact one.",
     ),
 )
