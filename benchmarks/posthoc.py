@@ -22,7 +22,7 @@ from timing import best_times, temporary_megabytes
 
 RANDOMIZED = {"include_last_label": "randomized"}  # with U, as conftr.aps is given it
 ALPHA, N_CAL, N_TEST, K = 0.05, 10_000, 100_000, 100
-LIMITS = {("probabilities", "THR"): 8, ("logits", "APS with U"): 3}
+LIMITS = {("logits", "THR"): 8, ("logits", "APS with U"): 3}
 
 
 class ReadyMade(ClassifierMixin, BaseEstimator):
@@ -65,6 +65,11 @@ CAL, TEST = slice(0, N_CAL), slice(N_CAL, None)
 
 
 def conftr_thr():
+    tau = conftr.calibrate(LOGITS[CAL], LABELS[CAL], ALPHA, score=conftr.thr)
+    return (conftr.predict(LOGITS[TEST], tau, score=conftr.thr),)
+
+
+def conftr_thr_scores():
     tau = conftr.calibrate(conftr.thr(LOGITS[CAL]), LABELS[CAL], ALPHA)
     scores = conftr.thr(LOGITS[TEST])
     return scores, conftr.predict(scores, tau)
@@ -125,7 +130,7 @@ def mapie(score, classifier, features):
 
 def show(view, name, ours, peer, plain=None):
     runs = {"conftr": ours, "MAPIE": peer} | ({} if plain is None else {"plain NumPy": plain})
-    seconds = best_times(runs, 5)
+    seconds = best_times(runs, 15)
     limit = LIMITS.get((view, name))
     for other in list(runs)[1:]:
         ratio = seconds[other] / seconds["conftr"]
@@ -142,7 +147,9 @@ def show(view, name, ours, peer, plain=None):
 def main() -> None:
     ready = softmax(LOGITS)
     print("From logits: MAPIE's classifier makes probabilities of them, conftr its scores")
-    show("logits", "THR", conftr_thr, mapie("lac", FromLogits, LOGITS), plain_thr)
+    lac = mapie("lac", FromLogits, LOGITS)
+    show("logits", "THR", conftr_thr, lac, plain_thr)
+    show("logits", "THR, scores kept", conftr_thr_scores, lac, plain_thr)
     show("logits", "APS with U", conftr_aps, mapie("aps", FromLogits, LOGITS), plain_aps)
     print("From probabilities: both are handed the same")
     view = "probabilities"

@@ -19,6 +19,7 @@ CORE = [
     "quantile",
     "masses",
     "scores",
+    "direct",
     "sets",
     "losses",
     "shaping",

@@ -88,6 +88,11 @@ def _is(value: Any, name: str) -> bool:
     return xp is not None and xp.__name__ == name
 
 
+def is_numpy(value: Any) -> bool:
+    """Whether a value is an array of NumPy."""
+    return _is(value, _NUMPY)
+
+
 def _compiling() -> bool:
     """Whether torch.compile is reading the program."""
     torch = sys.modules.get("torch")
@@ -408,16 +413,17 @@ def _rows(x: Array) -> Iterable[Array]:
     return [x[i, ...] for i in range(x.shape[0])]
 
 
-def by_rows(function: Callable[..., Array], x: Array, *rows: Array) -> Array:
+def by_rows(function: Callable[..., Array], x: Array, *rows: Array, dtype: Any = None) -> Array:
     """`function(x, *rows)` for a row-wise function, in blocks of rows under NumPy.
 
-    The result has the shape of `x`; temporaries stay at the size of a block.
+    The result has the shape of `x`, and its type if no other is named; temporaries stay at the
+    size of a block.
     """
     if not _is(x, _NUMPY):
         return function(x, *rows)
-    out = np.empty(x.shape, x.dtype)
+    out = np.empty(x.shape, dtype or x.dtype)
     for block in _blocks(x):
-        out[block] = function(_by_row(x[block]), *(row[block] for row in rows))
+        out[block] = function(rows_of(x, block), *(row[block] for row in rows))
     return out
 
 
@@ -427,15 +433,17 @@ def unsorted_by_rows(function: Callable[..., tuple[Array, Array]], x: Array, *ro
         return unsort(*function(x, *rows))
     out = np.empty(x.shape, x.dtype)
     for block in _blocks(x):
-        _put_back(*function(_by_row(x[block]), *(row[block] for row in rows)), out[block])
+        _put_back(*function(rows_of(x, block), *(row[block] for row in rows)), out[block])
     return out
 
 
-def _by_row(x: Array) -> Array:
-    """Stored row by row: NumPy sums columns in another order, and a row's scores would differ in
-    the last bit with how the caller's array is stored.
+def rows_of(x: Array, block: slice) -> Array:
+    """Some rows of a NumPy array, stored row by row.
+
+    NumPy sums columns in another order, and a row's scores would differ in the last bit with how
+    the caller's array is stored.
     """
-    return np.ascontiguousarray(x)
+    return np.ascontiguousarray(x[block])
 
 
 def _blocks(x: Array) -> list[slice]:

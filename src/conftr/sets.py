@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,11 @@ from conftr.arrays import (
     sigmoid,
     stop_gradient,
 )
+from conftr.direct import own_scores, reaches
 from conftr.quantile import CalibrationWarning, Quantile, SmoothSort, examples_needed, rank
+from conftr.scores import thr
+
+Score: TypeAlias = Callable[..., Array]
 
 
 def calibrate(
@@ -32,20 +37,30 @@ def calibrate(
     *,
     groups: Any = None,
     n_groups: int | None = None,
+    score: Score | None = None,
+    u: Any = None,
 ) -> Any:
     """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
 
     alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
     groups: None, or "labels" for one threshold per class, or integers (n,) for one per group.
     n_groups: how many groups there are, if more than appear here.
+    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
+        as its U if that is given.
 
     Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
     for more examples than there are, tau is -inf (every class is predicted) and a
     `CalibrationWarning` says how many it takes. Smooth twin: `smooth_calibrate`.
     """
+    alphas = checks.probability(alpha, "alpha")
+    if score is thr and groups is None:
+        tau = _marginal_of_thr(scores, labels, alphas)
+        if tau is not None:
+            return float(tau) if alphas.ndim == 0 else tau
+    if score is not None:
+        scores = _scored(scores, score, u)
     scores = checks.scores_array(scores)
     labels = checks.labels_array(labels, scores, "scores")
-    alphas = checks.probability(alpha, "alpha")
     if scores.shape[0] == 0:
         raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
     own = stop_gradient(pick(scores, labels))
@@ -60,12 +75,19 @@ def calibrate(
     return _grouped(own, ids, count, alphas, "group")
 
 
-def predict(scores: Array, tau: Any) -> Array:
+def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
     """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict`.
 
     tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
     None]` with one per group, `tau[:, None, None]` with one set per alpha.
+    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
+        as its U if that is given. For `thr` and one tau no scores are kept, and it takes a third
+        of the time.
     """
+    if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
+        return reaches(scores, float(tau))
+    if score is not None:
+        scores = _scored(scores, score, u)
     scores = checks.scores_array(scores)
     return scores >= _threshold(tau, scores)
 
@@ -101,6 +123,22 @@ def _threshold(tau: Any, scores: Array) -> Array:
     if is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
         raise ValueError("tau must not be nan.")
     return tau
+
+
+def _scored(logits: Array, score: Score, u: Any) -> Array:
+    if not callable(score):
+        raise TypeError(f"score must be a function such as conftr.thr; got {score!r}.")
+    return score(logits) if u is None else score(logits, u)
+
+
+def _marginal_of_thr(logits: Array, labels: Array, alphas: Any) -> Array | None:
+    """E_(r) of THR for every alpha; None where logits must be scored for it."""
+    logits = checks.logits_array(logits, values=False)
+    labels = checks.labels_array(labels, logits)
+    if logits.shape[0] == 0 or not is_concrete(logits):
+        return None
+    tau = own_scores(logits, labels, [rank(int(logits.shape[0]), a) for a in alphas.ravel()])
+    return None if tau is None else tau.reshape(alphas.shape)
 
 
 def _marginal(own: Array, alphas: Any) -> Array:
