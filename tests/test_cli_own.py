@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from conftr import (
@@ -22,8 +23,9 @@ from conftr import (
     training,
 )
 from conftr.cli import app, wishes
+from conftr.cli.manners import in_words
 from conftr.data.dataset import permutation
-from conftr.jobs import summary
+from conftr.jobs import answers, summary
 from conftr.metrics import coverage_law
 
 CLASSES = ["blue", "green", "red"]
@@ -515,6 +517,40 @@ def test_class_names_that_a_csv_cannot_hold_are_refused_for_it_alone(tmp_path):
     done = run("predict", tmp_path / "m", tmp_path / "p.csv")
     assert "write to a .parquet or .jsonl file" in done.stderr
     ran("predict", tmp_path / "m", tmp_path / "p.csv", "--out", tmp_path / "s.jsonl")
+
+
+def test_the_likeliest_come_first_where_probabilities_are_none():
+    logits = np.array([[-150, -120, 0, -200]], np.float32)
+    sets, kept = np.array([[True, True, True, False]]), pl.DataFrame()
+    row = answers.frame(1, sets, logits, list("abcd"), kept)
+    assert row["set"].to_list() == [["c", "b", "a"]]
+    assert row["p_a"].to_list() == [0]
+
+
+def test_too_few_rows_to_test_on_are_told_before_anything_is_trained(tmp_path):
+    pl.DataFrame({"x": range(6), "y": [*"aaaaa", "b"]}).write_csv(tmp_path / "few.csv")
+    drawn = next(seed for seed in range(100) if permutation(6, seed)[0] == 5)  # the only b
+    asked = ["--target", "y", "--seed", drawn, "--out", tmp_path / "model"]
+    done = run("fit", tmp_path / "few.csv", *asked)
+    assert "conftr: there is no row to test on: of the 6 rows" in done.stderr
+
+
+def test_an_error_without_words_has_its_name(capsys):
+    with pytest.raises(typer.Exit), in_words():
+        raise MemoryError
+    with pytest.raises(typer.Exit), in_words():
+        raise typer.Abort
+    assert capsys.readouterr().err.splitlines()[0] == "conftr: MemoryError"
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [(["--adopt"], "which takes named datasets"), (["--alpha", "0"], "--alpha must lie strictly")],
+)
+def test_a_sweep_that_makes_no_sense_is_refused_at_once(place, option, words):
+    done = run("sweep", place / "rows.csv", "--target", "colour", *option)
+    assert words in done.stderr
+    assert done.exit_code == 1
 
 
 def test_wrong_usage_exits_with_2():

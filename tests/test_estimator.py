@@ -284,6 +284,26 @@ def test_the_time_limit():
     assert "more were not trained to the end within 0 s" in clf.why_
 
 
+@pytest.mark.parametrize("shape", [None, SHAPE])
+def test_what_was_asked_for_is_trained_however_short_the_time(shape):
+    settings = SMALL | {"epochs": None}
+    clf = ConformalClassifier(method="conformal", time_limit=0, shape=shape, **settings).fit(X, Y)
+    assert clf.method_ == (CONFORMAL if shape is None else WISHED)
+    assert clf.epochs_ == 1
+
+
+def test_a_run_that_ends_beyond_all_numbers_takes_no_other_with_it():
+    """Its last step is finite; what that leads to is not."""
+    settings = SMALL | {"epochs": 1, "batch_size": 360}
+    clf = ConformalClassifier(learning_rate=3e38, **settings).fit(X, Y)
+    assert np.isfinite(clf.predict_proba(X)).all()
+
+
+def test_one_validation_example_is_refused():
+    with pytest.raises(ValueError, match="validation_size must be 0 or at least 2 examples"):
+        ConformalClassifier(validation_size=1, **SMALL).fit(X, Y)
+
+
 def test_networks_grow_with_the_data():
     from conftr.learning.recipes import batch_size_for, epochs_for, model_for, trained_alpha
 

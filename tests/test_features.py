@@ -137,6 +137,19 @@ def test_categories_and_objects_of_pandas():
     assert np.isfinite(encoding.encode(frame)).all()
 
 
+def test_levels_that_are_numbers_stay_themselves_where_one_is_missing():
+    """pandas makes floats of integers then, which print otherwise."""
+    whole = pd.DataFrame({"a": pd.Series([1, 2, 2, 3]).astype("category")})
+    gap = pd.DataFrame({"a": pd.Series([1, None, 2, 3]).astype("category")})
+    for learned, other in ((whole, gap), (gap, whole)):
+        encoding = features.learn(learned)
+        known = encoding.encode(learned)
+        np.testing.assert_array_equal(encoding.encode(other)[[0, 3]], known[[0, 3]])
+    versions = pd.DataFrame({"a": pd.Series(["1", "1.0"]).astype("category")})
+    first, second = features.learn(versions).encode(versions)
+    assert (first != second).any()
+
+
 def test_columns_named_by_numbers():
     frame = pd.DataFrame(np.arange(6.0).reshape(3, 2))
     assert features.learn(frame).names == ("0", "1")

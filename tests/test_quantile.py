@@ -55,11 +55,19 @@ def test_the_named_traps():
     assert rank(71_630, np.float32(0.1627228)) == 11_655
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.3, 0.1, 0.05, 0.01, 0.001, 1 / 3, 0.07, 1 - 0.99])
+@pytest.mark.parametrize(
+    "alpha",
+    [0.5, 0.3, 0.1, 0.05, 0.01, 0.001, 1 / 3, 0.07, 1 - 0.99, 1 - 0.9, 1 / 49, np.float32(0.01)],
+)
 def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
     n = examples_needed(alpha)
     assert rank(n, alpha) == 1
     assert n == 1 or rank(n - 1, alpha) == 0
+
+
+def test_memory_grows_with_the_scores_and_not_with_their_square():
+    scores = np.random.default_rng(0).random(200_000)
+    assert abs(conftr.SmoothSort(0.1)(scores, 0.1) - 0.1) < 0.1
 
 
 def test_positions_by_hand():

@@ -30,6 +30,23 @@ def test_every_state_takes_every_round_in_order(threads):
     assert seen == 3
 
 
+def test_no_turn_overtakes_the_one_before():
+    """Two threads that hold two turns of one state take them in order, always."""
+
+    def step(i, number, before):
+        assert before == number - 1
+        return number
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(10):
+            for number, states in enumerate(in_rounds(step, [-1, -1, -1], range(500), 3)):
+                assert states == [number] * 3
+    finally:
+        sys.setswitchinterval(usual)
+
+
 def test_the_next_round_is_under_way_and_not_the_one_after():
     begun = []
     rounds = in_rounds(lambda i, number, state: begun.append(number), [None], range(9), 2)

@@ -83,7 +83,7 @@ def _plain(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
 
 def _running(xp: Namespace, s: Array, u: Array) -> tuple[Array, Array]:
     """The same for any sorted logits (n, K), class after class, with the classes that tie."""
-    columns, k = xp.permute_dims(s, (1, 0)), s.shape[1]
+    columns, k = xp.permute_dims(s - s[:, -1:], (1, 0)), s.shape[1]
     tie = columns[1:, :] == columns[:-1, :]
     log_below, seen = _log_below(xp, columns, tie)
     tied = _group_size(xp, seen, tie)

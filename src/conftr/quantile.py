@@ -72,8 +72,10 @@ def _rank(n: int, alpha: float) -> int:
 
 def examples_needed(alpha: float) -> int:
     """The smallest calibration set with a threshold at alpha: n with alpha (n + 1) >= 1."""
-    n = math.ceil(1 / float(alpha)) - 1
-    return n if rank(n, alpha) else n + 1
+    n = max(1, math.ceil(1 / float(alpha)) - 2)
+    while not rank(n, alpha):
+        n += 1
+    return n
 
 
 def exact_position(n: int, alpha: float) -> tuple[int, int]:
@@ -198,7 +200,9 @@ def _with_gradient(tau: Array, scores: Array, weights: Array) -> Array:
 @lru_cache(maxsize=64)
 def _halves(n: int, low: int, high: int) -> npt.NDArray[np.float64]:
     """1/2 at either place, (n,)."""
-    halves: npt.NDArray[np.float64] = np.eye(n)[[low, high]].sum(axis=0) / 2
+    halves = np.zeros(n)
+    halves[low] += 0.5
+    halves[high] += 0.5
     return halves
 
 

@@ -18,6 +18,7 @@ from conftr import checks
 from conftr.arrays import (
     Array,
     Namespace,
+    at_least,
     by_rows,
     hard_sort,
     is_concrete,
@@ -34,6 +35,8 @@ from conftr.sorting import mix, unmix
 
 _SURE = -1e-3  # log-probabilities above are computed from the rest
 _UNDERFLOW = 1e-35  # masses below are compared by their log
+_BOUND = 1e5  # times that amount is the highest score
+_FARTHEST = -1e38  # the lowest: differences of float32 logits may overflow
 _SMALLEST_PENALTY = 1e-6
 _LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
 
@@ -124,12 +127,14 @@ def _thr_rows(logits: Array) -> Array:
         return plain
     if is_concrete(fixed) and float(xp.max(fixed)) <= _SURE:
         return plain
+    fixed = at_least(fixed, _FARTHEST)
     sure = fixed > _SURE  # of at most one class in a row
     rivals = xp.where(sure, -math.inf, fixed)
     rest = xp.sum(xp.exp(rivals), axis=-1, keepdims=True)
     nearest = xp.max(rivals, axis=-1, keepdims=True)
     log_rest = nearest + xp.log(xp.sum(xp.exp(rivals - nearest), axis=-1, keepdims=True))
-    beyond = (math.log(_UNDERFLOW) - log_rest) * _UNDERFLOW
+    beyond = math.log(_UNDERFLOW) - log_rest
+    beyond = _UNDERFLOW * beyond / (1 + beyond / _BOUND)
     exact = xp.where(rest < _UNDERFLOW, beyond, xp.log1p(-xp.where(rest < 0.5, rest, 0.5)))
     return with_value(plain, xp.where(sure, exact, fixed))
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import _thread
 import contextlib
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-Turn: TypeAlias = tuple[int, int]  # whose it is, and the round
 
 
 class _Ended(NamedTuple):
@@ -37,6 +36,15 @@ class _Ended(NamedTuple):
         if self.error is not None:
             raise self.error
         return self.value
+
+
+class Turn(NamedTuple):
+    """A state's step in a round: whence the state before comes, and where the next one goes."""
+
+    place: int
+    number: int
+    before: SimpleQueue[_Ended]
+    after: SimpleQueue[_Ended]
 
 
 class Started(Generic[T]):
@@ -71,37 +79,40 @@ def in_rounds(
     have begun.
     """
     turns: SimpleQueue[Turn | None] = SimpleQueue()
-    # Each state goes two ways, to who takes its next turn and to the caller: no one who is
-    # interrupted takes away what another waits for.
-    latest, given = [[SimpleQueue[_Ended]() for _ in states] for _ in range(2)]
+    # Each state goes two ways, to the caller and to who takes its next turn: no one who is
+    # interrupted takes away what another waits for. Every turn has a way of its own, so that none
+    # overtakes the one before.
+    given = [SimpleQueue[_Ended]() for _ in states]
     closed = False
 
     def take_turns() -> None:
         while (turn := turns.get()) is not None:
-            i, number = turn
-            ended = _Ended.of(lambda: next_state(i, number))  # noqa: B023 (called at once)
-            latest[i].put(ended)
-            given[i].put(ended)
+            ended = _Ended.of(partial(next_state, turn))
+            given[turn.place].put(ended)
+            turn.after.put(ended)
 
-    def next_state(i: int, number: int) -> T:
-        before: T = latest[i].get().get()
+    def next_state(turn: Turn) -> T:
+        before: T = turn.before.get().get()
         if closed:
             raise InterruptedError("nobody waits for this round any more")
-        return step(i, number, before)
+        return step(turn.place, turn.number, before)
 
-    def announce(number: int) -> None:
-        for i in range(len(states)):
-            turns.put((i, number))
+    def announce(number: int, before: list[SimpleQueue[_Ended]]) -> list[SimpleQueue[_Ended]]:
+        after = [SimpleQueue[_Ended]() for _ in states]
+        for place, (one, other) in enumerate(zip(before, after, strict=True)):
+            turns.put(Turn(place, number, one, other))
+        return after
 
-    for queue, state in zip(latest, states, strict=True):
+    first = [SimpleQueue[_Ended]() for _ in states]
+    for queue, state in zip(first, states, strict=True):
         queue.put(_Ended(state))
     count, workers = min(threads, len(states)), list[Started[None]]()
     try:
         workers.extend(Started(take_turns) for _ in range(count))
-        announce(rounds[0])
+        latest = announce(rounds[0], first)
         for number in rounds:
             if number != rounds[-1]:
-                announce(number + rounds.step)
+                latest = announce(number + rounds.step, latest)
             yield [queue.get().get() for queue in given]
     finally:
         closed = True

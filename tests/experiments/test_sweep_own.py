@@ -78,4 +78,4 @@ def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
     wrong = CliRunner().invoke(app, command[:2])
     assert "say with --target which column" in wrong.stderr
     refused = CliRunner().invoke(app, [*command, "--adopt"])
-    assert "dataset must be one of digits" in refused.stderr
+    assert "--adopt makes settings the default of `conftr compare`" in refused.stderr

@@ -91,6 +91,11 @@ def test_a_wish_is_followed_if_that_is_better_beyond_noise():
     assert next(iter(choose(families, [around(2.0), around(3.0), perhaps]).places)) == CROSS_ENTROPY
 
 
+def test_a_wish_that_was_asked_for_is_followed_whatever_the_rest_does():
+    choice = choose([WISHED, CONFORMAL, CROSS_ENTROPY], [around(2.0), around(1.0), around(1.5)])
+    assert next(iter(choice.places)) == WISHED
+
+
 def test_what_was_asked_for_is_kept_though_cross_entropy_is_better():
     choice = choose([WISHED, CONFORMAL, CROSS_ENTROPY], [around(2.0), around(2.1), around(1.0)])
     assert list(choice.places) == [WISHED, CONFORMAL, CROSS_ENTROPY]

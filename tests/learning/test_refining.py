@@ -108,6 +108,12 @@ def test_what_cannot_be_searched_is_said():
     assert late.tuning_["found"] == {}
 
 
+def test_a_batch_of_nearly_all_examples_is_searched_with_what_there_is():
+    clf = tuned(method="cross-entropy", batch_size=640)
+    assert clf.batch_size_ == 640
+    assert clf.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
+
+
 @pytest.mark.parametrize("wrong", [{"tune": 1}, {"tune": 2.5}, {"classifier": GaussianNB()}])
 def test_what_makes_no_search_is_refused(wrong):
     with pytest.raises(ValueError, match="tune must be"):

@@ -124,7 +124,7 @@ def in_words(stopped: str = RESUMABLE) -> Iterator[None]:
     """
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):  # the latter at a question
         typer.echo(f"conftr: stopped. {stopped}", err=True)
         raise typer.Exit(1) from None
     except (typer.Exit, BrokenPipeError):  # typer ends quietly where nobody reads on
@@ -132,5 +132,5 @@ def in_words(stopped: str = RESUMABLE) -> Iterator[None]:
     except Exception as error:
         if os.environ.get("CONFTR_TRACEBACK"):
             raise
-        typer.echo(f"conftr: {error or type(error).__name__}", err=True)
+        typer.echo(f"conftr: {str(error) or type(error).__name__}", err=True)
         raise typer.Exit(1) from None

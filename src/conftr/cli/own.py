@@ -62,7 +62,7 @@ def fit(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds after which no training is begun.")
+        float | None, typer.Option(min=0, help="Seconds after which training ends.")
     ] = None,
     test_share: opt.TestShare = None,
     seed: opt.Seed = 0,

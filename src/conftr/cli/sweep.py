@@ -93,13 +93,21 @@ def sweep(
     with in_words():
         from dataclasses import replace
 
+        from conftr import checks
         from conftr.data.own import Wanted
         from conftr.experiments import cost, gridfile, grids, race, reading
         from conftr.experiments.pools import held_out_size
         from conftr.experiments.settings import Wish
         from conftr.experiments.sweep import asked
 
-        out, alpha = sys.stdout, alpha or gridfile.alpha_of(grid)
+        if adopt and Path(data).suffix:
+            raise ValueError(
+                "--adopt makes settings the default of `conftr compare`, which takes named "
+                "datasets; for a file of your own, `conftr fit --tune` takes up what it finds."
+            )
+        if alpha is not None:
+            checks.one_probability(alpha, "--alpha")
+        out, alpha = sys.stdout, gridfile.alpha_of(grid) if alpha is None else alpha
         with connected(ray) as executor:
             with watched(quiet) as watch:
                 parts = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
@@ -146,7 +154,7 @@ def _subject(
     own = read(data, parts)
     for note in own.notes:
         shop.watch.note(note)
-    dataset, setup = subject(own, data, alpha=alpha or _ALPHA, seed=seed)
+    dataset, setup = subject(own, data, alpha=_ALPHA if alpha is None else alpha, seed=seed)
     return dataset.name, setup, replace(shop, load={dataset.name: dataset}.__getitem__)
 
 

@@ -236,7 +236,7 @@ def training(dataset: str, method: str, wish: Wish = DEFAULTS, row: Row | None =
 
 def assembled(dataset: str, found: Setup, method: str, row: Row, wish: Wish) -> Training:
     """What a method trains with a row of settings, on any data that a setup is known for."""
-    alpha = wish.alpha or found.alphas[0]
+    alpha = found.alphas[0] if wish.alpha is None else wish.alpha
     return Training(
         dataset,
         wish.model or found.model,

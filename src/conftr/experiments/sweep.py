@@ -55,7 +55,7 @@ class Sweep:
 
     def evaluation(self) -> Evaluation:
         """Sets by the sweep's score, at the alpha that is trained for."""
-        alpha = self.wish.alpha or self.setup.alphas[0]
+        alpha = self.setup.alphas[0] if self.wish.alpha is None else self.wish.alpha
         return Evaluation((alpha,), splits=10, scores=((self.score, dict(SCORES)[self.score]),))
 
     def question(self) -> Record:
@@ -97,7 +97,7 @@ class Sweep:
 
 def asked(wanted: Wanted, dataset: str, setup: Setup, wish: Wish = DEFAULTS) -> list[Sweep]:
     """A sweep for each method of a grid, refused in words where a value cannot be tried."""
-    wish = wish._replace(alpha=wish.alpha or wanted.alpha)
+    wish = wish._replace(alpha=wanted.alpha if wish.alpha is None else wish.alpha)
     sweeps = [
         Sweep(dataset, setup, method, grid, wanted.stages, wish, wanted.score or chosen_by(method))
         for method, grid in wanted.grids.items()

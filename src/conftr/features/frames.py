@@ -180,9 +180,21 @@ def _encode(levels: Levels, column: Any) -> Encoded:
 
 
 def _texts(column: Any) -> Any:
+    """Levels as text. Of numbers, whole ones have no point: where one is missing, pandas makes
+    floats of integers.
+    """
     import narwhals.stable.v2 as nw
 
-    return column.cast(nw.String)
+    texts = column.cast(nw.String)
+    return texts.str.replace_all(r"\.0$", "") if _of_numbers(column) else texts
+
+
+def _of_numbers(column: Any) -> bool:
+    """Whether the levels of a column are numbers, also where it is a pandas Categorical of them."""
+    if column.dtype.is_numeric():
+        return True
+    levels = getattr(column.to_native().dtype, "categories", None)
+    return getattr(getattr(levels, "dtype", None), "kind", "") in ("i", "u", "f")
 
 
 def _listed(columns: Iterable[str]) -> str:

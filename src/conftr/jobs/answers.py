@@ -24,6 +24,7 @@ import numpy.typing as npt
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from conftr.arrays import log_softmax
 from conftr.data import DataError
 from conftr.threads import Started
 
@@ -39,16 +40,19 @@ _SINKS: Mapping[str, Callable[..., Any]] = {
 def frame(
     first: int,
     sets: npt.NDArray[np.bool_],
-    probabilities: npt.NDArray[Any],
+    logits: npt.NDArray[Any],
     classes: Sequence[str],
     kept: pl.DataFrame,
     *,
     with_probabilities: bool = True,
 ) -> pl.DataFrame:
-    """The answers to rows `first`, `first` + 1, ... with sets and probabilities (n, K)."""
+    """The answers to rows `first`, `first` + 1, ... with sets and logits (n, K).
+
+    Logits tell apart what is too unlikely for a probability.
+    """
     n = len(sets)
     rows, members = np.nonzero(sets)
-    likeliest_first = np.lexsort((-probabilities[rows, members], rows))
+    likeliest_first = np.lexsort((-logits[rows, members], rows))
     names = pl.Series(classes, dtype=pl.String)
     listed = (
         pl.DataFrame({"row": rows, "set": names.gather(members)})
@@ -66,9 +70,10 @@ def frame(
         *kept.iter_columns(),
         answers["set"],
         pl.Series("size", sets.sum(axis=1)),
-        names.gather(probabilities.argmax(axis=1)).alias("likeliest"),
+        names.gather(logits.argmax(axis=1)).alias("likeliest"),
     ]
     if with_probabilities:
+        probabilities = np.exp(log_softmax(logits))
         columns += [pl.Series(f"p_{name}", probabilities[:, k]) for k, name in enumerate(classes)]
     return pl.DataFrame(columns)
 

@@ -89,6 +89,11 @@ def divided(y: Labels, task: Task) -> tuple[Integers, Integers, tuple[str, ...]]
     classes, labels = np.unique(y, return_inverse=True)
     rare = np.bincount(labels[~tested], minlength=len(classes)) == 0
     tested &= ~rare[labels]
+    if not tested.any():
+        raise DataError(
+            f"there is no row to test on: of the {n:,} rows, those drawn for it are the only ones "
+            f"of their classes. It takes more rows, or another --seed."
+        )
     names = ", ".join(str(name) for name in classes[rare])
     notes = (f"too rare to be tested on, and only learned from: {names}.",) if names else ()
     return np.flatnonzero(~tested), np.flatnonzero(tested), notes

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from conftr import artefact
-from conftr.arrays import log_softmax
 from conftr.calibration import ALL, CLASS
 from conftr.cluster import HERE, Executor, spread
 from conftr.data import DataError
@@ -173,7 +172,7 @@ def answered(
     frame = answers.frame(
         block.first,
         sets,
-        np.exp(log_softmax(logits)),
+        logits,
         list(by_text(classes)),
         block.kept,
         with_probabilities=request.probabilities,

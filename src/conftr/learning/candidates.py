@@ -71,8 +71,8 @@ def train(
     """Train recipes, in their order; those that failed or came too late are left out.
 
     report: told the family, epochs done and epochs in all.
-    until: by the monotonic clock. some: the shortest recipes are trained in any case, and it is
-        an error if all fail.
+    until: by the monotonic clock. some: the shortest recipes of the first family are trained in
+        any case, and it is an error if all fail.
     """
     found: dict[int, Trained] = {}
     for places, step in _in_order(recipes, report):
@@ -98,12 +98,15 @@ def _in_order(
 ) -> Iterator[tuple[list[int], Callable[[int], None]]]:
     """Places of recipes that share a program and a length, the short ones first; how to tell of it.
 
+    The shortest of the first family come before all others: it is the one that was asked for.
     Epochs are counted over all groups of a program, under the name of its first family.
     """
     groups: dict[tuple[int, int], list[int]] = {}
     for i, recipe in enumerate(recipes):
         groups.setdefault((recipe.epochs, id(recipe.objective)), []).append(i)
     ordered = sorted(groups.values(), key=lambda places: recipes[places[0]].epochs)
+    asked = [one for one in ordered if any(recipes[i].family == recipes[0].family for i in one)]
+    ordered.sort(key=lambda places: places is not asked[0])
     total, done = Counter[str](), Counter[str]()
     for places in ordered:
         total[recipes[places[0]].family] += recipes[places[0]].epochs
@@ -152,11 +155,16 @@ def _side_by_side(
     fitted = jax.tree.map(np.asarray, fitted)
     validation = logits(model, fitted, encoding, materials.validation)
     return [
-        None
-        if fitted.failed_step[i] >= 0
-        else Trained(one, Network(encoding, model, fitted.trial(i)), validation[i])
+        Trained(one, Network(encoding, model, fitted.trial(i)), validation[i])
+        if fitted.failed_step[i] < 0 and _finite((fitted.trial(i).params, validation[i]))
+        else None
         for i, one in enumerate(group)
     ]
+
+
+def _finite(tree: Any) -> bool:
+    """Whether all is. The last step of a run may be, and what it leads to not."""
+    return all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves(tree))
 
 
 @contextmanager

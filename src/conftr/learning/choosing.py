@@ -98,9 +98,10 @@ def costs(logits: Numbers, question: Question) -> Costs:
 
 
 def choose(families: Sequence[str], measured: Sequence[Costs]) -> Choice:
-    """The best model of each family, and the family to keep: the first unless another is better.
+    """The best model of each family, and the family to keep.
 
-    Cross-entropy stands first or is there to compare with: it never takes another's place.
+    Cross-entropy in the first place is kept unless another is better beyond noise. Any other
+    family in the first place was asked for and is kept; the rest is there to compare with.
     """
     places: dict[str, int] = {}
     for i, family in enumerate(families):
@@ -111,7 +112,7 @@ def choose(families: Sequence[str], measured: Sequence[Costs]) -> Choice:
     for family in others:
         gain = measured[places[kept]] - measured[places[family]]
         told.append(_words(kept, family, gain))
-        if family != CROSS_ENTROPY and gain.mean() > gain.std():
+        if families[0] == CROSS_ENTROPY and gain.mean() > gain.std():
             kept = family
     why = f"{kept} ({measured[places[kept]].mean():.3f})"
     return Choice({kept: places[kept]} | places, "; ".join([why, *told]))

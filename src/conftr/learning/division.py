@@ -57,6 +57,11 @@ def divide(
             f"calibration_size and validation_size must leave examples to train on, and at least "
             f"one to calibrate; of {n} examples they take {n_calibration} and {n_validation}."
         )
+    if n_validation == 1:
+        raise ValueError(
+            "validation_size must be 0 or at least 2 examples: models are compared on one half of "
+            "them after calibration on the other; got 1."
+        )
     generator = np.random.default_rng(seed)
     order = generator.permutation(n)
     rest = order[n_calibration:]

@@ -192,6 +192,7 @@ _GRID = (
     _Row(1, 1.0, 1.0, 0.03, _STRONG),
     _Row(1, 0.0, 0.1, 0.03, _STRONG),
     _Row(2, 3.0, 1.0, 0.1, _STRONG),
+    _Row(3, 3.0, 1.0, 0.1, _STRONG),  # one epoch, where time is limited
 )
 
 

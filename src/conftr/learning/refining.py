@@ -96,7 +96,7 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
     )
     objective = replace(recipe.objective, **recipe.own) if recipe.own else recipe.objective
     sgd = SGD(recipe.learning_rate, weight_decay=recipe.weight_decay, schedule=cosine)
-    plan = Plan(recipe.epochs, materials.batch_size, sgd)
+    plan = Plan(recipe.epochs, min(materials.batch_size, len(search.rows)), sgd)
     with in_silence(True):
         return tune(ground, objective, plan, search.n, seed=materials.seed, progress=progress)
 
