@@ -115,28 +115,16 @@ def train_together(
     data: TrainingSet,
     settings: Sequence[Mapping[str, Array]],
     carries: Sequence[Carry],
-    batches: Sequence[Batch],
+    batches: Batch | Sequence[Batch],
 ) -> tuple[list[Carry], Array]:
-    """One epoch of all trials in one batched program."""
-    stacked = (stack(trees) for trees in (settings, carries, batches))
-    trained, losses = jax.vmap(partial(train, program, data))(*stacked)
-    return unstack(trained, len(carries)), losses
+    """One epoch of all trials in one batched program.
 
-
-@partial(jax.jit, static_argnums=0)
-def train_abreast(
-    program: Program,
-    data: TrainingSet,
-    settings: Sequence[Mapping[str, Array]],
-    carries: Sequence[Carry],
-    batches: Batch,
-) -> tuple[list[Carry], Array]:
-    """One epoch of trials that see the same batches, in one program: x is read once for all.
-
-    With as many trials, what comes out of one does not depend on the others or on its place.
+    batches: of each trial, or one epoch that all of them see: x is then read once for all, and
+        what comes out of a trial does not depend on the others or on its place among as many.
     """
-    epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None))
-    trained, losses = epoch(stack(settings), stack(carries), batches)
+    shared = isinstance(batches, Batch)
+    epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None if shared else 0))
+    trained, losses = epoch(stack(settings), stack(carries), batches if shared else stack(batches))
     return unstack(trained, len(carries)), losses
 
 

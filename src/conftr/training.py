@@ -30,7 +30,6 @@ from conftr.epochs import (
     pieces,
     stack,
     train,
-    train_abreast,
     train_together,
 )
 from conftr.machine import cores, use_compilation_cache
@@ -263,7 +262,7 @@ def _together(run: Run, carry: Carry) -> _Advance:
     """One epoch of a team of trials that share every batch."""
     data, first, count = run.on_device(), run.trials[0], run.abreast
     settings, carries = count * [first.settings], count * [carry]
-    traced = train_abreast.lower(run.program, data, settings, carries, run.batches(first, 0))
+    traced = train_together.lower(run.program, data, settings, carries, run.batches(first, 0))
     program = traced.compile()
 
     def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:

@@ -10,17 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from conftr.cli.manners import (
-    DataDir,
-    Quiet,
-    Ray,
-    Results,
-    Runs,
-    connected,
-    in_words,
-    watched,
-    workshop,
-)
+from conftr.cli import manners
 
 
 class Format(StrEnum):
@@ -64,18 +54,18 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="Train each trial on the training set as it is.")
     ] = False,
-    ray: Ray = None,
-    results: Results = Path("results"),
-    runs: Runs = Path("runs"),
-    data_dir: DataDir = None,
+    ray: manners.Ray = None,
+    results: manners.Results = Path("results"),
+    runs: manners.Runs = Path("runs"),
+    data_dir: manners.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON.")] = False,
-    quiet: Quiet = False,
+    quiet: manners.Quiet = False,
 ) -> None:
     """Train several methods, measure their sets under one protocol, and print a table.
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with in_words(), watched(quiet or as_json) as watch:
+    with manners.in_words(), manners.watched(quiet or as_json) as watch:
         from conftr.experiments import comparison, reading
         from conftr.experiments.settings import Wish
 
@@ -90,8 +80,10 @@ def compare(
             dataset, reading.names(methods), reading.numbers(alpha), trials, splits, wish
         )
         asked.specifications()
-        with connected(ray) as executor:
-            file = comparison.compare(asked, workshop(results, runs, data_dir, watch), executor)
+        with manners.connected(ray) as executor:
+            file = comparison.compare(
+                asked, manners.workshop(results, runs, data_dir, watch), executor
+            )
     _print_table(file, Format.JSON if as_json else Format.TABLE)
     if not quiet and not as_json:
         typer.echo(f"Results: {file}\nThis table again: conftr table {file}", err=True)
@@ -102,7 +94,7 @@ def table(
     form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
 ) -> None:
     """Print the table of a comparison again, from its results."""
-    with in_words():
+    with manners.in_words():
         _print_table(file, form)
 
 

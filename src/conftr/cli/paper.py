@@ -7,17 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.manners import (
-    DataDir,
-    Quiet,
-    Ray,
-    Results,
-    Runs,
-    connected,
-    in_words,
-    watched,
-    workshop,
-)
+from conftr.cli import manners
 
 
 def reproduce(
@@ -39,17 +29,17 @@ def reproduce(
         Path | None,
         typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
     ] = None,
-    ray: Ray = None,
-    results: Results = Path("results"),
-    runs: Runs = Path("runs"),
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
+    ray: manners.Ray = None,
+    results: manners.Results = Path("results"),
+    runs: manners.Runs = Path("runs"),
+    data_dir: manners.DataDir = None,
+    quiet: manners.Quiet = False,
 ) -> None:
     """Run what the paper ran and print its numbers beside ours.
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with in_words(), watched(quiet) as watch:
+    with manners.in_words(), manners.watched(quiet) as watch:
         from conftr.experiments import reproduction
         from conftr.experiments.store import Store
 
@@ -59,9 +49,11 @@ def reproduce(
                 typer.echo(line)
             return
         if not stored:
-            with connected(ray) as executor:
-                reproduction.run_all(asked, workshop(results, runs, data_dir, watch), executor)
-    with in_words():
+            with manners.connected(ray) as executor:
+                reproduction.run_all(
+                    asked, manners.workshop(results, runs, data_dir, watch), executor
+                )
+    with manners.in_words():
         from conftr.cli.experiments import draw
         from conftr.experiments.sheets import sheet
 

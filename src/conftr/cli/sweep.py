@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conftr.cli import manners
 from conftr.cli import options as opt
-from conftr.cli.manners import (
-    DataDir,
-    Quiet,
-    Ray,
-    Results,
-    Runs,
-    connected,
-    in_words,
-    watched,
-    workshop,
-)
 
 if TYPE_CHECKING:
     from conftr.data.own import Wanted
@@ -71,7 +61,7 @@ def sweep(
         ),
     ] = None,
     seed: opt.Seed = 0,
-    ray: Ray = None,
+    ray: manners.Ray = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")
     ] = False,
@@ -79,18 +69,18 @@ def sweep(
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Make what is found the default of `conftr compare`.")
     ] = False,
-    results: Results = Path("results"),
-    runs: Runs = Path("runs"),
-    data_dir: DataDir = None,
+    results: manners.Results = Path("results"),
+    runs: manners.Runs = Path("runs"),
+    data_dir: manners.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was chosen as JSON.")] = False,
-    quiet: Quiet = False,
+    quiet: manners.Quiet = False,
 ) -> None:
     """Find settings: try every combination of a grid, on held-out training data alone.
 
     Says first what that will cost. Stop it at any time: the same command goes on where it was.
     """
     quiet = quiet or as_json
-    with in_words():
+    with manners.in_words():
         from dataclasses import replace
 
         from conftr import checks
@@ -108,10 +98,10 @@ def sweep(
         if alpha is not None:
             checks.one_probability(alpha, "--alpha")
         out, alpha = sys.stdout, gridfile.alpha_of(grid) if alpha is None else alpha
-        with connected(ray) as executor:
-            with watched(quiet) as watch:
+        with manners.connected(ray) as executor:
+            with manners.watched(quiet) as watch:
                 parts = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
-                shop = workshop(results, runs, data_dir, watch)
+                shop = manners.workshop(results, runs, data_dir, watch)
                 name, setup, shop = _subject(data, parts, shop, alpha, seed)
                 n = len(shop.load(name).y_train)
                 wanted = gridfile.wanted(
@@ -131,7 +121,7 @@ def sweep(
                 return
             if not quiet and not _agreed(price, yes):
                 return
-            with watched(quiet) as watch:
+            with manners.watched(quiet) as watch:
                 records = race.sweep(sweeps, replace(shop, watch=watch), executor)
         if adopt:
             _adopt(records)
