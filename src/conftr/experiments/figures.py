@@ -107,7 +107,7 @@ def _scores(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
 def _relative_changes(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
     """Change of the targeted class's and of the average set size, in per cent."""
     rows: Rows = []
-    for line in lines:
+    for line in (one for one in lines if one.labels[2] == "10"):  # as the paper draws them
         for cell, what in zip(line.cells, ("this class or group", "all classes"), strict=True):
             change = _change(line, cell, store)
             rows.append({"data": line.labels[0], "class": line.labels[1], "of": what, "%": change})

@@ -75,10 +75,10 @@ def entering(group: str) -> Quantity:
     return Quantity("1 -> 0 %", (("groups", group, "entering"),), factor=100)
 
 
-def _shrinking(dataset: str, words: str, classes: Sequence[int]) -> Line:
+def _shrinking(dataset: str, words: str, classes: Sequence[int], omega: float = OMEGA) -> Line:
     return Line(
-        (NAMES[dataset], words),
-        shrunk(dataset, classes),
+        (NAMES[dataset], words, f"{omega:g}"),
+        shrunk(dataset, classes, omega),
         (Cell(None, size_of(classes)), Cell(None, INEFFICIENCY)),
         plain(dataset, "conftr"),
     )
@@ -86,18 +86,21 @@ def _shrinking(dataset: str, words: str, classes: Sequence[int]) -> Line:
 
 SIZES = Exhibit(
     "sizes",
-    "Smaller sets for a class or a group, omega = 10",
+    "Smaller sets for a class or a group",
     "Figures 4, 9 and 10",
-    ("data", "class or group"),
+    ("data", "class or group", "omega"),
     ("set size there", "set size"),
-    tuple(
-        _shrinking(dataset, words, classes)
-        for dataset in ("mnist", "fashion-mnist")
-        for words, classes in (
-            *((str(k), (k,)) for k in _ALL),
-            ("even", EVEN),
-            ("odd", ODD),
-        )
+    (
+        *(
+            _shrinking(dataset, words, classes)
+            for dataset in ("mnist", "fashion-mnist")
+            for words, classes in (
+                *((str(k), (k,)) for k in _ALL),
+                ("even", EVEN),
+                ("odd", ODD),
+            )
+        ),
+        *(_shrinking("fashion-mnist", str(k), (k,), omega) for k in (7, 9) for omega in (2.0, 5.0)),
     ),
     (
         "The paper draws relative changes and prints no numbers: reductions of 10 to 20 % and more "
