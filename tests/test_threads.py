@@ -114,7 +114,7 @@ from conftr.threads import in_rounds
 faulthandler.dump_traceback_later(60, exit=True)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 random.seed(0)
-for _ in range(1500):
+for _ in range(600):
     try:
         signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 2e-3))
         for states in in_rounds(lambda i, number, state: state + 1, [0, 0], range(10**9), 2):

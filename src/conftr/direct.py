@@ -47,7 +47,7 @@ def reaches(logits: Array, tau: float) -> Array:
         np.greater_equal(likely, enough * kind(1 - 2 * margin), out=might)
         np.not_equal(inside, might, out=might)
         unclear.append(block.start + np.flatnonzero(might) // rows.shape[1])
-    scored = np.concatenate(unclear)
+    scored = np.unique(np.concatenate(unclear))
     sets[scored] = thr(logits[scored]) >= tau
     return sets
 
