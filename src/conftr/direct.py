@@ -46,7 +46,8 @@ def reaches(logits: Array, tau: float) -> Array:
         np.greater_equal(likely, enough, out=inside)
         np.greater_equal(likely, enough * kind(1 - 2 * margin), out=might)
         np.not_equal(inside, might, out=might)
-        unclear.append(block.start + np.flatnonzero(might) // rows.shape[1])
+        close = np.flatnonzero(might) // rows.shape[1]
+        unclear.append(block.start + (np.unique(close) if len(close) > len(rows) else close))
     scored = np.unique(np.concatenate(unclear))
     sets[scored] = thr(logits[scored]) >= tau
     return sets
