@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from conftr import checks
 from conftr.evidence import Integers, Numbers, Sets, standing
 from conftr.labels import is_missing
 from conftr.quantile import CalibrationWarning, examples_needed, rank
@@ -23,7 +24,6 @@ from conftr.quantile import CalibrationWarning, examples_needed, rank
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
 
 ALL, CLASS = "all", "class"
-_SHOWN = 10  # groups in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,6 @@ class Calibration:
                 f"larger alpha."
             )
         else:
-            listed = ", ".join(short[:_SHOWN])
-            listed += f" and {len(short) - _SHOWN} more" if short[_SHOWN:] else ""
             outcome = (
                 "such a class is in every set"
                 if self.by == CLASS
@@ -110,7 +108,7 @@ class Calibration:
             )
             message = (
                 f"alpha = {alpha:g} needs at least {needed} calibration examples of each "
-                f"{self.by}; too few for {listed}: {outcome}."
+                f"{self.by}; too few for {checks.listed(short)}: {outcome}."
             )
         warnings.warn(message, CalibrationWarning, stacklevel=4)
 
@@ -120,9 +118,9 @@ def warn_of_unseen(by: str, groups: Any, places: Groups) -> None:
     if places is None or (places >= 0).all():
         return
     unseen = sorted({str(name) for name in group_values(groups, len(places))[places < 0]})
-    listed = ", ".join(unseen[:_SHOWN]) + (" …" if unseen[_SHOWN:] else "")
     warnings.warn(
-        f"no calibration example has {by} {listed}: sets of such rows hold every class.",
+        f"no calibration example has {by} {checks.listed(unseen)}: sets of such rows hold every "
+        f"class.",
         CalibrationWarning,
         stacklevel=4,
     )

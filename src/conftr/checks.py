@@ -7,6 +7,7 @@ Shapes and types are always checked. Values are checked only where they can be l
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ from conftr.arrays import (
     is_traced,
     namespace,
 )
+
+
+def listed(names: Iterable[str], most: int = 10) -> str:
+    """The first names for a message, and how many more there are."""
+    shown = list(names)
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if shown[most:] else "")
 
 
 def logits_array(logits: Array, name: str = "logits", *, values: bool = True) -> Array:

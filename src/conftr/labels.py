@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from conftr import checks
+
 Classes: TypeAlias = npt.NDArray[Any]
 Labels: TypeAlias = npt.NDArray[np.int32]
-
-_SHOWN = 10  # classes in a message
 
 
 def check(y: npt.NDArray[Any]) -> None:
@@ -65,9 +65,8 @@ def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
     values = y.tolist()
     unknown = list(dict.fromkeys(repr(value) for value in values if value not in known))
     if unknown:
-        shown = ", ".join(unknown[:_SHOWN]) + (" …" if unknown[_SHOWN:] else "")
         raise ValueError(
-            f"y holds classes that are not known: {shown}. Known are "
-            f"{', '.join(map(repr, list(known)[:_SHOWN]))}{' …' if len(known) > _SHOWN else ''}."
+            f"y holds classes that are not known: {checks.listed(unknown)}. Known are "
+            f"{checks.listed(map(repr, known))}."
         )
     return np.array([known[value] for value in values], np.int32)

@@ -189,12 +189,11 @@ def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
     ranks = [rank(size, alpha) for size in sizes]
     short = [f"{kind} {i} ({m} examples)" for i, m in enumerate(sizes) if ranks[i] == 0]
     if short:
-        listed = ", ".join(short[:10]) + (f" and {len(short) - 10} more" if short[10:] else "")
         every = "is in every set" if kind == "class" else "gets every class in its sets"
         warnings.warn(
             f"alpha = {alpha:g} needs at least {examples_needed(alpha)} calibration examples of "
-            f"each {kind}; too few for {listed}. The threshold there is -inf: such a {kind} "
-            f"{every}.",
+            f"each {kind}; too few for {checks.listed(short)}. The threshold there is -inf: "
+            f"such a {kind} {every}.",
             CalibrationWarning,
             stacklevel=4,
         )

@@ -16,12 +16,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
+from conftr import checks
 from conftr.shaping import Avoid, Separate, Shape
 
 _NAME = r'\s*(?:"[^"]+"|(?:(?!->)[^,|="])*(?:(?!->)[^,|="\s]))\s*'
 _NAMES = rf"{_NAME}(?:,{_NAME})*"
 _WISH = re.compile(rf"({_NAMES})(?:(\||->)({_NAMES}))?(?:=(.*))?")
-_SHOWN = 12  # classes in a message
 
 
 class Wish(NamedTuple):
@@ -96,8 +96,8 @@ def _split(names: str | None) -> list[str]:
 
 def _known(name: str, option: str, classes: Mapping[str, Hashable]) -> Hashable:
     if name not in classes:
-        shown = ", ".join(list(classes)[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
-        raise ValueError(f"--{option} names the class {name!r}; the classes are {shown}.")
+        known = checks.listed(classes, 12)
+        raise ValueError(f"--{option} names the class {name!r}; the classes are {known}.")
     return classes[name]
 
 

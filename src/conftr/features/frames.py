@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from conftr import checks
 from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
-
-_SHOWN = 10  # column names in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +47,9 @@ class Frame:
         lacks = [name for name in self.names if name not in set(found)]
         extra = [name for name in found if name not in set(self.names)]
         if lacks or extra:
-            faults = [f"lacks {_listed(lacks)}"] * bool(lacks)
-            faults += [f"has {_listed(extra)}, which fit did not see"] * bool(extra)
+            faults = [f"lacks {checks.listed(map(repr, lacks))}"] * bool(lacks)
+            unseen = checks.listed(map(repr, extra))
+            faults += [f"has {unseen}, which fit did not see"] * bool(extra)
             raise ValueError(
                 f"X must have the columns it had in fit, in any order: it {' and '.join(faults)}."
             )
@@ -87,7 +87,8 @@ def learn(x: Any) -> Frame:
     levels = {name: _learn_levels(frame[name]) for name in others}
     found = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
     if found.inputs == (0,):
-        raise ValueError(f"X holds nothing to learn from: {_listed(found.names)} are empty.")
+        empty = checks.listed(map(repr, found.names))
+        raise ValueError(f"X holds nothing to learn from: {empty} are empty.")
     return found
 
 
@@ -195,10 +196,3 @@ def _of_numbers(column: Any) -> bool:
         return True
     levels = getattr(column.to_native().dtype, "categories", None)
     return getattr(getattr(levels, "dtype", None), "kind", "") in ("i", "u", "f")
-
-
-def _listed(columns: Iterable[str]) -> str:
-    shown = [repr(name) for name in columns]
-    return ", ".join(shown[:_SHOWN]) + (
-        f" and {len(shown) - _SHOWN} more" if shown[_SHOWN:] else ""
-    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from conftr import artefact
+from conftr import artefact, checks
 from conftr.calibration import ALL, CLASS
 from conftr.data import DataError
 from conftr.data.own import Own, Wanted, blocks, origin, places, read
@@ -26,7 +26,6 @@ OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
     "probabilities": Probabilities,
     "logits": Logits,
 }
-_SHOWN = 10  # labels in a message
 
 
 def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
@@ -55,11 +54,9 @@ def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
     found = places(labels, classes)
     unknown = labels.filter(found < 0).cast(pl.String).unique(maintain_order=True).to_list()
     if unknown:
-        shown = ", ".join(unknown[:_SHOWN]) + (", ..." if unknown[_SHOWN:] else "")
         raise DataError(
-            f"column {labels.name!r} has classes that the model does not know: {shown}. It knows "
-            f"{', '.join(str(name) for name in classes[:_SHOWN])}"
-            f"{', ...' if len(classes) > _SHOWN else ''}."
+            f"column {labels.name!r} has classes that the model does not know: "
+            f"{checks.listed(unknown)}. It knows {checks.listed(map(str, classes))}."
         )
     return np.asarray(classes)[found]
 

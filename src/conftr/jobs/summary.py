@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conftr import checks
 from conftr.evidence import Evidence
 from conftr.learning.choosing import WISHED
 from conftr.report import numbers
@@ -23,7 +24,6 @@ _GROUPS = {
     "above": "above what chance explains",
     "everything": "too few calibration rows",
 }
-_SHOWN = 10  # groups in a list
 
 
 def summary(evidence: Evidence) -> dict[str, Any]:
@@ -121,8 +121,7 @@ def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
         told.append(f"{len(groups) - len(tested)} have no test rows")
     for verdict, names in by_verdict.items():
         if names:
-            shown = ", ".join(names[:_SHOWN]) + (", ..." if names[_SHOWN:] else "")
-            told.append(f"{_GROUPS[verdict]}: {shown}")
+            told.append(f"{_GROUPS[verdict]}: {checks.listed(names)}")
     return "; ".join(told)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from conftr import checks
 from conftr.data import library
 from conftr.data.errors import DataError
 from conftr.data.own import arrays, columns, labels, tables
@@ -92,7 +93,7 @@ def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
     there = tables.columns(path)
     for name in wanted:
         if name is not None and name not in there:
-            listed = ", ".join(there[:_SHOWN]) + (", ..." if there[_SHOWN:] else "")
+            listed = checks.listed(there, _SHOWN)
             raise DataError(f"there is no column {name!r} in {path}; its columns are {listed}.")
 
 
@@ -128,7 +129,7 @@ def groups_of(path: Path, wanted: Wanted, n: int) -> pl.Series | None:
 
 def _table(path: Path, wanted: Wanted) -> Own:
     if wanted.target is None:
-        listed = ", ".join(tables.columns(path)[:_SHOWN])
+        listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
     check_columns(path, [wanted.target, wanted.groups, *wanted.drop, *wanted.categories])
     texts = {name for name in (*wanted.categories, wanted.groups) if name}
