@@ -16,8 +16,8 @@ from conftr.experiments.store import Record, Store
 Chart: TypeAlias = Any
 Rows: TypeAlias = list[dict[str, Any]]
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#767676"
-_PALETTE = [GREY, "#56B4E9", PURPLE, BLUE, ORANGE, GREEN]
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#767676"
+_DIVERGED = 1.0  # deviation of the mean set size over trials
 
 
 def figures(exhibit: Exhibit, store: Store) -> dict[str, Chart]:
@@ -210,12 +210,15 @@ def _wine(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
 
 
 def _estimators(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
-    """Set size by estimator, a panel for each dataset, with the deviation over trials."""
+    """Set size by estimator, a panel for each dataset, with the deviation over trials.
+
+    Without those of which a trial did not train: they would make specks of all others.
+    """
     rows: Rows = []
     for line in lines:
         data, method, estimator = line.labels
         ours = found(line.cells[0], _of(store, line))
-        if ours.mean is not None:
+        if ours.mean is not None and (ours.std or 0) < _DIVERGED:
             low, high = ours.mean - (ours.std or 0), ours.mean + (ours.std or 0)
             row = {"data": data, "method": method, "estimator": estimator}
             rows.append(row | {"set size": ours.mean, "low": low, "high": high})
