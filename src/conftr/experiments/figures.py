@@ -197,7 +197,7 @@ def _wine(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
         alt.Chart(alt.InlineData([row for row in rows if row["what"] == what]))
         .mark_line(point=True)
         .encode(
-            x=alt.X("to:Q", title=None, scale=alt.Scale(type="log")),
+            x=alt.X("to:Q", title="changed to", scale=alt.Scale(type="log")),
             y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
             color=_colour("class", ["bad (0)", "good (1)"], [ORANGE, BLUE]),
         )
