@@ -106,8 +106,8 @@ SIZES = Exhibit(
         "The paper draws relative changes and prints no numbers: reductions of 10 to 20 % and more "
         "for each class at the price of a slightly larger average.",
         "On Fashion-MNIST two classes whose sets are nearly of one class to begin with, sneaker "
-        "(7) and boot (9), grow at omega = 10 as all sets do; at 2 they shrink by 4 and 3 %, and the "
-        "average stays. They were tried for this reason alone, after 10 had been seen.",
+        "(7) and boot (9), grow at omega = 10 as all sets do; at 2 they shrink by 4 and 3 %, and "
+        "the average stays. They were tried for this reason alone, after 10 had been seen.",
     ),
 )
 
