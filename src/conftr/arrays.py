@@ -414,15 +414,14 @@ def _rows(x: Array) -> Iterable[Array]:
     return [x[i, ...] for i in range(x.shape[0])]
 
 
-def by_rows(function: Callable[..., Array], x: Array, *rows: Array, dtype: Any = None) -> Array:
+def by_rows(function: Callable[..., Array], x: Array, *rows: Array) -> Array:
     """`function(x, *rows)` for a row-wise function, in blocks of rows under NumPy.
 
-    The result has the shape of `x`, and its type if no other is named; temporaries stay at the
-    size of a block.
+    The result has the shape of `x`; temporaries stay at the size of a block.
     """
     if not _is(x, _NUMPY):
         return function(x, *rows)
-    out = np.empty(x.shape, dtype or x.dtype)
+    out = np.empty(x.shape, x.dtype)
     for block in _blocks(x):
         out[block] = function(rows_of(x, block), *(row[block] for row in rows))
     return out

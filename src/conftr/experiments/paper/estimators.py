@@ -111,12 +111,7 @@ def _table_9(words: str, group: str, classes: Sequence[int]) -> list[Line]:
     return [
         Line(
             (NAMES["mnist"], words, f"L[{pair}] = 1", estimator),
-            parted(
-                "mnist",
-                _named(f"separate-{group}-{way}", estimator),
-                matrix,
-                _ESTIMATORS[estimator],
-            ),
+            asked(way, matrix, estimator),
             (Cell(None), Cell(None, leaving(group)), Cell(None, entering(group))),
             against=_run("mnist", "conftr-class", estimator),
         )
