@@ -22,9 +22,9 @@ import jax
 import numpy as np
 
 import conftr
-from conftr.machine import cores
-from conftr.models import MLP, linear
 from conftr.training import SGD, Plan, TrainingSet, fit, trial_keys
+from conftr.training.machine import cores
+from conftr.training.models import MLP, linear
 from timing import best_time
 
 N, TRIALS, EPOCHS = 10_000, 10, (1, 5)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import conftr
-from conftr.quantile import rank
+from conftr.conformal.quantile import rank
 
 N_POOL, TRIALS = 400_000, 2000
 

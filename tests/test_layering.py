@@ -11,51 +11,49 @@ import pytest
 import conftr
 
 SOURCE = Path(conftr.__file__).parent
-# Reading order: a file or folder may import only from those above it.
-CORE = [
-    "arrays",
-    "checks",
-    "sorting",
-    "quantile",
-    "masses",
-    "scores",
-    "direct",
-    "sets",
-    "losses",
-    "shaping",
-    "objectives",
-    "metrics",
-    "trials",
-]
-TRAINING = [
-    "machine",
-    "threads",
-    "models",
-    "optimisers",
-    "epochs",
-    "checkpoints",
-    "runs",
+# Reading order: a room may import only from those above it, a file of these rooms only from the
+# files above it.
+ROOMS = [
+    "conformal",
     "training",
-    "tuning",
-    "cluster",
-]
-WORLD = [
+    "search",
     "data",
     "features",
-    "evidence",
-    "labels",
-    "calibration",
-    "outside",
-    "learning",
-    "estimator",
-    "packing",
-    "artefact",
+    "members",
+    "classifier",
     "report",
     "jobs",
     "experiments",
     "cli",
 ]
-HOUSE = [*CORE, *TRAINING, *WORLD]
+FILES = {
+    "conformal": [
+        "arrays",
+        "checks",
+        "sorting",
+        "quantile",
+        "masses",
+        "scores",
+        "direct",
+        "sets",
+        "losses",
+        "shaping",
+        "objectives",
+        "metrics",
+        "trials",
+    ],
+    "training": [
+        "machine",
+        "threads",
+        "cluster",
+        "models",
+        "optimisers",
+        "epochs",
+        "checkpoints",
+        "runs",
+        "fitting",
+    ],
+}
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
     "Avoid",
@@ -106,43 +104,53 @@ PUBLIC = {
 
 
 def imports_of(path):
+    """Modules, and names that may be modules, as dotted text."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
-            if node.module == "conftr":
-                yield from (f"conftr.{alias.name}" for alias in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
 
-def files_of(name):
-    folder = SOURCE / name
-    return sorted(folder.rglob("*.py")) if folder.is_dir() else [SOURCE / f"{name}.py"]
+def inside(path, depth):
+    """The rooms (depth 1) or files of rooms (depth 2) that a file imports from."""
+    found = (name.split(".") for name in imports_of(path))
+    return {tuple(parts[1 : depth + 1]) for parts in found if parts[0] == "conftr"}
 
 
 def test_the_house_is_all_there():
-    found = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
-    assert found - {"__init__", "__main__"} == set(HOUSE)
+    found = {p.name for p in SOURCE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert found == set(ROOMS)
+    assert {p.name for p in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize("name", HOUSE)
-def test_imports_point_upwards(name):
-    allowed = {"conftr", *HOUSE[: HOUSE.index(name) + 1]}
-    for path in files_of(name):
-        inside = [m.split(".") for m in imports_of(path) if m.split(".")[0] == "conftr"]
-        rooms = {parts[1] if len(parts) > 1 else "conftr" for parts in inside}
-        assert rooms & set(HOUSE) <= allowed, path
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_upwards(room):
+    allowed = ROOMS[: ROOMS.index(room) + 1]
+    for path in (SOURCE / room).rglob("*.py"):
+        rooms = {parts[0] for parts in inside(path, 1) if parts}
+        assert rooms & set(ROOMS) <= set(allowed), path
 
 
-@pytest.mark.parametrize("name", CORE)
+@pytest.mark.parametrize("room", FILES)
+def test_within_a_room_imports_point_upwards(room):
+    assert {p.stem for p in (SOURCE / room).glob("*.py")} == {"__init__", *FILES[room]}
+    for place, name in enumerate(FILES[room]):
+        found = {parts[1] for parts in inside(SOURCE / room / f"{name}.py", 2) if parts[1:]}
+        assert found & set(FILES[room]) <= set(FILES[room][:place]), name
+
+
+@pytest.mark.parametrize("name", FILES["conformal"])
 def test_only_arrays_knows_the_array_libraries(name):
-    outside = {m.split(".")[0] for m in imports_of(SOURCE / f"{name}.py")} - {"conftr"}
+    found = imports_of(SOURCE / "conformal" / f"{name}.py")
+    outside = {m.split(".")[0] for m in found} - {"conftr"}
     foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
     assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
 
 
 def test_equinox_stays_with_the_models():
-    users = {n for n in HOUSE for p in files_of(n) if "equinox" in set(imports_of(p))}
+    users = {path.stem for path in SOURCE.rglob("*.py") if "equinox" in set(imports_of(path))}
     assert users <= {"models"}
 
 

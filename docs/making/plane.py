@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 import conftr
-from conftr.models import MLP
 from conftr.training import SGD, Plan, TrainingSet, fit, predict_logits
+from conftr.training.models import MLP
 
 ALPHA = 0.1
 NAMES = ["A", "B", "C"]

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from conftr.losses import class_loss, coverage_loss, size_loss
-from conftr.metrics import (
+from conftr.conformal.losses import class_loss, coverage_loss, size_loss
+from conftr.conformal.metrics import (
     accuracy,
     class_coverage,
     class_inefficiency,
@@ -18,8 +18,8 @@ from conftr.metrics import (
     size_histogram,
     size_stratified_coverage,
 )
-from conftr.objectives import Bel, ConfTr, CoverTr, CrossEntropy
-from conftr.quantile import (
+from conftr.conformal.objectives import Bel, ConfTr, CoverTr, CrossEntropy
+from conftr.conformal.quantile import (
     CalibrationWarning,
     Kernel,
     Nearest,
@@ -28,15 +28,15 @@ from conftr.quantile import (
     exact_position,
     paper_position,
 )
-from conftr.scores import aps, raps, smooth_aps, thr, thr_logits, thr_probs
-from conftr.sets import calibrate, predict, smooth_calibrate, smooth_predict
-from conftr.shaping import Avoid, Separate, Shape, identity
-from conftr.trials import evaluate
+from conftr.conformal.scores import aps, raps, smooth_aps, thr, thr_logits, thr_probs
+from conftr.conformal.sets import calibrate, predict, smooth_calibrate, smooth_predict
+from conftr.conformal.shaping import Avoid, Separate, Shape, identity
+from conftr.conformal.trials import evaluate
 
 if TYPE_CHECKING:
     __version__: str
-    from conftr.artefact import load, save
-    from conftr.estimator import ConformalClassifier
+    from conftr.classifier.artefact import load, save
+    from conftr.classifier.estimator import ConformalClassifier
 
 __all__ = [
     "Avoid",
@@ -87,9 +87,9 @@ __all__ = [
 
 # Imported when first asked for: these bring scikit-learn and JAX.
 _HEAVY = {
-    "ConformalClassifier": "conftr.estimator",
-    "load": "conftr.artefact",
-    "save": "conftr.artefact",
+    "ConformalClassifier": "conftr.classifier.estimator",
+    "load": "conftr.classifier.artefact",
+    "save": "conftr.classifier.artefact",
 }
 
 

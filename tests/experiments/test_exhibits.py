@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 from small_runs import small
 
-from conftr.cluster import Here
 from conftr.experiments import Store
 from conftr.experiments.exhibits import (
     ACCURACY,
@@ -22,6 +21,7 @@ from conftr.experiments.page import write
 from conftr.experiments.reproduction import run_all
 from conftr.experiments.runner import Workshop
 from conftr.experiments.sheets import sheet
+from conftr.training.cluster import Here
 
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
 RESULT = {

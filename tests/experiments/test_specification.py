@@ -9,8 +9,8 @@ import conftr
 from conftr.experiments import Evaluation, Specification, Training, digest, part
 from conftr.experiments.parts import build
 from conftr.experiments.settings import SMOOTH_SORT, Row, plan
-from conftr.models import MLP
 from conftr.training import SGD, Plan, StepDecay
+from conftr.training.models import MLP
 
 TRAINING = Training(
     "mnist",

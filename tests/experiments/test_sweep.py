@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from small_runs import small, without_times
 
-from conftr import data, tuning
-from conftr.cluster import Here
+from conftr import data
 from conftr.experiments import Store, cost, ledger, settings
 from conftr.experiments.grids import Stage
 from conftr.experiments.race import outcome, podium, sweep
 from conftr.experiments.runner import Workshop, run
 from conftr.experiments.sweep import Sweep
+from conftr.search import tuning
+from conftr.training.cluster import Here
 
 ASKED = Sweep(
     "digits",
@@ -193,7 +194,7 @@ from conftr.experiments.runner import Workshop
 from conftr.experiments.watch import Lines
 from conftr.training import use_compilation_cache
 from test_sweep import poisoned
-from conftr.cluster import Here
+from conftr.training.cluster import Here
 place = Path(sys.argv[1])
 use_compilation_cache(place.parent / "programs")
 watch = Lines(lambda line: print(line, flush=True), seconds=0)

@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import load_wine
 from typer.testing import CliRunner
 
-from conftr import estimator, training
+from conftr import training
+from conftr.classifier import estimator
 from conftr.cli import app
 from conftr.data.own import Wanted, read
 from conftr.experiments.own import rows_to_learn_from, subject

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 
 import conftr
-from conftr.evidence import Candidate, Evidence, standing
+from conftr.classifier.evidence import Candidate, Evidence, standing
 
 
 def split(n: int, sizes: tuple[int, int, int]) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import conftr
-from conftr.quantile import rank
+from conftr.conformal.quantile import rank
 from conftr.report import numbers, page
 from conftr.report.stops import fraction, stops
 

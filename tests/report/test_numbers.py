@@ -9,8 +9,8 @@ import showcase
 from scipy.stats import betabinom
 
 import conftr
-from conftr.evidence import Candidate, Evidence
-from conftr.quantile import rank
+from conftr.classifier.evidence import Candidate, Evidence
+from conftr.conformal.quantile import rank
 from conftr.report import numbers
 from conftr.report.stops import out_of_many, promise, stops
 

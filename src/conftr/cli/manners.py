@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
     from conftr.experiments.watch import Watch
+    from conftr.training.cluster import Executor
 
 RESUMABLE = "The same command goes on where it was; nothing that was saved is done again."
 DataDir = Annotated[
@@ -105,12 +105,12 @@ def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Executor]:
-    """Where tasks run; see `conftr.cluster.connect`.
+    """Where tasks run; see `conftr.training.cluster.connect`.
 
     Ray says on standard output, which is for results, that a worker died. What is printed while
     it is connected goes to standard error.
     """
-    from conftr.cluster import connect
+    from conftr.training.cluster import connect
 
     with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
         yield executor

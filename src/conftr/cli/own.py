@@ -25,7 +25,7 @@ from conftr.cli.manners import (
 )
 
 if TYPE_CHECKING:
-    from conftr.evidence import Evidence
+    from conftr.classifier.evidence import Evidence
     from conftr.jobs.fitting import Result
 
 _NOTHING = "Nothing was written."
@@ -200,7 +200,7 @@ def predict(
     """
     silent = quiet or as_json
     with in_words(_NOTHING), noted(lines(silent)), counted(silent) as progress:
-        from conftr import artefact
+        from conftr.classifier import artefact
         from conftr.jobs import predicting
 
         if as_json and out is None:
@@ -229,7 +229,7 @@ def report(
 ) -> None:
     """Make the report of a saved model again."""
     with in_words(_NOTHING):
-        from conftr import artefact
+        from conftr.classifier import artefact
         from conftr.report import write
 
         shown = artefact.evidence(model)

@@ -83,7 +83,7 @@ def sweep(
     with manners.in_words():
         from dataclasses import replace
 
-        from conftr import checks
+        from conftr.conformal import checks
         from conftr.data.own import Wanted
         from conftr.experiments import cost, gridfile, grids, race, reading
         from conftr.experiments.pools import held_out_size

@@ -16,8 +16,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
-from conftr import checks
-from conftr.shaping import Avoid, Separate, Shape
+from conftr.conformal import checks
+from conftr.conformal.shaping import Avoid, Separate, Shape
 
 _NAME = r'\s*(?:"[^"]+"|(?:(?!->)[^,|="])*(?:(?!->)[^,|="\s]))\s*'
 _NAMES = rf"{_NAME}(?:,{_NAME})*"

@@ -14,8 +14,8 @@ from conftr.data import Dataset
 from conftr.experiments.parts import build, shared
 from conftr.experiments.runner import prepare, warnings_told
 from conftr.experiments.specification import Evaluation, Part, Training
+from conftr.search.tuning import Ground, Report, SetSize, compete
 from conftr.training import Checkpoints
-from conftr.tuning import Ground, Report, SetSize, compete
 
 _OF_OBJECTIVE = ("temperature", "size_weight", "target_size", "tau")
 _OF_OPTIMISER = ("learning_rate", "weight_decay")

@@ -13,8 +13,8 @@ from conftr.experiments.specification import Evaluation, Specification, digest
 from conftr.experiments.store import Record, Store, read, write
 
 if TYPE_CHECKING:
-    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
+    from conftr.training.cluster import Executor
 
 METHODS = ("baseline", "bel", "covertr", "conftr", "conftr-class")
 

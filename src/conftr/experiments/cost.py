@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from conftr.cluster import Executor
 from conftr.experiments.bundles import Entrant, ground, sizes
 from conftr.experiments.ledger import Load, ledger
 from conftr.experiments.race import lane
 from conftr.experiments.runner import Workshop
 from conftr.experiments.sweep import Sweep
 from conftr.experiments.watch import duration
-from conftr.machine import cores
+from conftr.search.tuning import abreast
 from conftr.training import Progress
-from conftr.tuning import abreast
+from conftr.training.cluster import Executor
+from conftr.training.machine import cores
 
 _EPOCHS = 2
 

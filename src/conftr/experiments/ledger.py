@@ -13,7 +13,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
-from conftr.cluster import Executor
 from conftr.data import Dataset
 from conftr.experiments.bundles import Bundle, Entrant, bundled, sizes
 from conftr.experiments.parts import build
@@ -21,6 +20,7 @@ from conftr.experiments.runner import Workshop
 from conftr.experiments.specification import Part, digest
 from conftr.experiments.store import read, write
 from conftr.training import Progress
+from conftr.training.cluster import Executor
 
 Load: TypeAlias = Callable[[str], Dataset]
 Scores: TypeAlias = dict[Entrant, float | None]

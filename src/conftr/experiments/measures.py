@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from conftr.trials import Record as Measured
+from conftr.conformal.trials import Record as Measured
 
 Rows: TypeAlias = Sequence[Sequence[Measured]]  # trials x splits
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
-from conftr import features, labels
+from conftr import features
+from conftr.classifier import labels, recipes
+from conftr.classifier.division import divide
 from conftr.data import Dataset, Examples, Normalisation
 from conftr.data.own import Own
 from conftr.data.own.labels import Integers
@@ -20,9 +22,7 @@ from conftr.experiments.pools import Division
 from conftr.experiments.settings import Setup
 from conftr.experiments.specification import part
 from conftr.jobs import fitting
-from conftr.learning import recipes
-from conftr.learning.division import divide
-from conftr.models import MLP
+from conftr.training.models import MLP
 
 
 class Subject(NamedTuple):

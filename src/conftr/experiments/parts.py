@@ -62,7 +62,8 @@ def _built(value: Setting) -> Any:
 @cache
 def _kinds() -> Mapping[str, Callable[..., Any]]:
     # Imported when first needed: these bring JAX, which reading results does without.
-    from conftr import models, training
+    from conftr import training
+    from conftr.training import models
 
     heavy: list[Callable[..., Any]] = [
         models.MLP,

@@ -12,8 +12,8 @@ from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
 
 if TYPE_CHECKING:
-    from conftr.cluster import Executor
     from conftr.experiments.runner import Workshop
+    from conftr.training.cluster import Executor
 
 
 def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list[Exhibit]:

@@ -27,14 +27,12 @@ import numpy.typing as npt
 
 import conftr
 from conftr import data
-from conftr.checkpoints import CheckpointWarning
 from conftr.experiments import measures
 from conftr.experiments.parts import build, shared
 from conftr.experiments.pools import Division
 from conftr.experiments.specification import Evaluation, Specification, Training, digest
 from conftr.experiments.store import Record, Store
 from conftr.experiments.watch import SILENT, Watch
-from conftr.models import Model
 from conftr.training import (
     Checkpoints,
     Fitted,
@@ -46,6 +44,8 @@ from conftr.training import (
     resample,
     trial_keys,
 )
+from conftr.training.checkpoints import CheckpointWarning
+from conftr.training.models import Model
 
 _SPOKEN = (conftr.CalibrationWarning, CheckpointWarning, TrainingWarning)
 

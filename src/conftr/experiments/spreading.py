@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from conftr.cluster import Executor
 from conftr.data import Dataset
 from conftr.experiments.parts import build
 from conftr.experiments.runner import (
@@ -28,6 +27,7 @@ from conftr.experiments.runner import (
     warnings_told,
 )
 from conftr.experiments.specification import Specification
+from conftr.training.cluster import Executor
 
 
 class Errand(NamedTuple):

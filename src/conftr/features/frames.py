@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conftr import checks
+from conftr.conformal import checks
 from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
 
 

@@ -24,9 +24,9 @@ import numpy.typing as npt
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from conftr.arrays import log_softmax
+from conftr.conformal.arrays import log_softmax
 from conftr.data import DataError
-from conftr.threads import Started
+from conftr.training.threads import Started
 
 _JOIN, _DIGITS = "|", 6
 _SINKS: Mapping[str, Callable[..., Any]] = {

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from conftr import artefact, checks
-from conftr.calibration import ALL, CLASS
+from conftr.classifier import artefact
+from conftr.classifier.calibration import ALL, CLASS
+from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.classifier.evidence import Evidence
+from conftr.conformal import checks
 from conftr.data import DataError
 from conftr.data.own import Own, Wanted, blocks, origin, places, read
 from conftr.data.own.examples import TARGET
 from conftr.data.own.labels import Labels
-from conftr.estimator import ConformalClassifier, evidence_of
-from conftr.evidence import Evidence
 from conftr.jobs.fitting import Result, Task, divided, show
 from conftr.jobs.predicting import as_taken, group_by, inputs_of, target_of
-from conftr.outside import Logits, Probabilities
+from conftr.members.outside import Logits, Probabilities
 
 OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
     "probabilities": Probabilities,

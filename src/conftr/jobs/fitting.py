@@ -9,14 +9,14 @@ from importlib.metadata import version
 
 import numpy as np
 
+from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.classifier.evidence import Evidence
+from conftr.conformal.shaping import Shape
 from conftr.data import DataError
 from conftr.data.dataset import permutation
 from conftr.data.own import Own
 from conftr.data.own.labels import Integers, Labels
-from conftr.estimator import ConformalClassifier, evidence_of
-from conftr.evidence import Evidence
 from conftr.jobs.showing import cells, pictures
-from conftr.shaping import Shape
 
 SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftr import artefact, report
+from conftr import report
+from conftr.classifier import artefact
 from conftr.data import DataError
 from conftr.jobs.fitting import Result
 

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from conftr import artefact
-from conftr.calibration import ALL, CLASS
-from conftr.cluster import HERE, Executor, spread
+from conftr.classifier import artefact
+from conftr.classifier.calibration import ALL, CLASS
+from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
 from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
-from conftr.estimator import ConformalClassifier
 from conftr.features import Array, Frame
 from conftr.jobs import answers
-from conftr.outside import Logits, Probabilities
+from conftr.members.outside import Logits, Probabilities
+from conftr.training.cluster import HERE, Executor, spread
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from conftr import checks
-from conftr.evidence import Evidence
-from conftr.learning.choosing import WISHED
+from conftr.classifier.choosing import WISHED
+from conftr.classifier.evidence import Evidence
+from conftr.conformal import checks
 from conftr.report import numbers
 
 _VERDICTS = {

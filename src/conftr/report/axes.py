@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
-from conftr.evidence import Evidence
+from conftr.classifier.evidence import Evidence
 
 # altair's own methods are not typed.
 Chart: TypeAlias = Any

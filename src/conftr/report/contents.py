@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conftr.evidence import Evidence, Integers
+from conftr.classifier.evidence import Evidence, Integers
 from conftr.report import numbers
 from conftr.report.examples import examples
 from conftr.report.sampling import clipped

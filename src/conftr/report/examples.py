@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conftr.evidence import Evidence, Integers
+from conftr.classifier.evidence import Evidence, Integers
 from conftr.report.pictures import picture
 
 _EACH = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
-from conftr import metrics
-from conftr.evidence import Evidence, Numbers
+from conftr.classifier.evidence import Evidence, Numbers
+from conftr.conformal import metrics
 from conftr.report import axes, numbers
 from conftr.report.axes import BLUE, ORANGE, Chart
 from conftr.report.stops import stops

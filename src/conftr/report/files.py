@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftr.evidence import Evidence
+from conftr.classifier.evidence import Evidence
 from conftr.report.page import page
 from conftr.report.sampling import sample
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from conftr.evidence import Evidence, Integers, Numbers, Sets
-from conftr.metrics import coverage_law
-from conftr.quantile import examples_needed, rank
+from conftr.classifier.evidence import Evidence, Integers, Numbers, Sets
+from conftr.conformal.metrics import coverage_law
+from conftr.conformal.quantile import examples_needed, rank
 from conftr.report.stops import out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.

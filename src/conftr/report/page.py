@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from conftr.evidence import Evidence
+from conftr.classifier.evidence import Evidence
 from conftr.report import numbers
 from conftr.report.contents import WIDEST_MATRIX, contents
 from conftr.report.sampling import sample

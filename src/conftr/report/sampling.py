@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from conftr.evidence import Evidence, Integers
-from conftr.quantile import rank
+from conftr.classifier.evidence import Evidence, Integers
+from conftr.conformal.quantile import rank
 from conftr.report.stops import stops
 
 # Entries of all standings together: what a phone goes through in the blink of an eye, and what

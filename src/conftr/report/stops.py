@@ -28,7 +28,7 @@ def stops(alpha: float) -> list[float]:
 
 
 def fraction(alpha: float) -> Fraction:
-    """alpha as the decimal it prints as, which is how `conftr.quantile.rank` reads it."""
+    """alpha as the decimal it prints as, which is how `conftr.conformal.quantile.rank` reads it."""
     return Fraction(str(alpha))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from conftr import checks
+from conftr.conformal import checks
 from conftr.data import library
 from conftr.data.errors import DataError
 from conftr.data.own import arrays, columns, labels, tables

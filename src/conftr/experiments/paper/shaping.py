@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.experiments.exhibits import COVERAGE, INEFFICIENCY, Cell, Exhibit, Line, Quantity
 from conftr.experiments.paper.runs import NAMES, run
 from conftr.experiments.specification import Part, Specification
-from conftr.shaping import Avoid, Separate, Shape
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 

@@ -1,0 +1,1 @@
+"""The calibrated classifier: division, training, choosing, calibration, estimator, artefact."""

@@ -1,0 +1,177 @@
+"""Training the recipes: those that share a program side by side, the short ones first.
+
+Where a time limit ends it, what was trained until then is there to choose from.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from conftr.classifier.recipes import Recipe
+from conftr.conformal.quantile import CalibrationWarning
+from conftr.features import Encoding
+from conftr.members.network import Network, filled, logits
+from conftr.training import (
+    SGD,
+    Plan,
+    Progress,
+    TrainingSet,
+    TrainingWarning,
+    cosine,
+    fit,
+    trial_keys,
+)
+from conftr.training.models import Model
+
+Report: TypeAlias = Callable[[str, int, int], None]
+
+
+class Trained(NamedTuple):
+    """A recipe, the network it gave, and the network's logits (n, K) of the validation examples."""
+
+    recipe: Recipe
+    network: Network
+    validation: npt.NDArray[np.float32]
+
+
+class Materials(NamedTuple):
+    """What every recipe trains on, and validation inputs; both encoded."""
+
+    encoding: Encoding
+    model: Model
+    inputs: Any
+    labels: npt.NDArray[np.int32]
+    validation: Any
+    batch_size: int
+    seed: int
+
+
+class TimeIsUp(Exception):  # noqa: N818
+    """Raised to end a training run."""
+
+
+def train(
+    recipes: Sequence[Recipe],
+    materials: Materials,
+    *,
+    report: Report | None = None,
+    until: float = math.inf,
+    some: bool = True,
+) -> list[Trained]:
+    """Train recipes, in their order; those that failed or came too late are left out.
+
+    report: told the family, epochs done and epochs in all.
+    until: by the monotonic clock. some: the shortest recipes of the first family are trained in
+        any case, and it is an error if all fail.
+    """
+    found: dict[int, Trained] = {}
+    for places, step in _in_order(recipes, report):
+        group = [recipes[i] for i in places]
+        try:
+            with in_silence(len(recipes) > 1):
+                trained = _side_by_side(
+                    group, materials, step, math.inf if some and not found else until
+                )
+        except TimeIsUp:
+            break
+        found |= {i: one for i, one in zip(places, trained, strict=True) if one}
+    if some and not found:
+        raise ValueError(
+            "no training run went through: its loss or gradient was not finite. A smaller "
+            "learning_rate may help."
+        )
+    return [found[i] for i in sorted(found)]
+
+
+def _in_order(
+    recipes: Sequence[Recipe], report: Report | None
+) -> Iterator[tuple[list[int], Callable[[int], None]]]:
+    """Places of recipes that share a program and a length, the short ones first; how to tell of it.
+
+    The shortest of the first family come before all others: it is the one that was asked for.
+    Epochs are counted over all groups of a program, under the name of its first family.
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, recipe in enumerate(recipes):
+        groups.setdefault((recipe.epochs, id(recipe.objective)), []).append(i)
+    ordered = sorted(groups.values(), key=lambda places: recipes[places[0]].epochs)
+    asked = [one for one in ordered if any(recipes[i].family == recipes[0].family for i in one)]
+    ordered.sort(key=lambda places: places is not asked[0])
+    total, done = Counter[str](), Counter[str]()
+    for places in ordered:
+        total[recipes[places[0]].family] += recipes[places[0]].epochs
+    for places in ordered:
+        name, epochs = recipes[places[0]].family, recipes[places[0]].epochs
+
+        def step(epoch: int, name: str = name) -> None:
+            if report is not None:
+                report(name, done[name] + epoch, total[name])
+
+        yield places, step
+        done[name] += epochs
+
+
+def _side_by_side(
+    group: Sequence[Recipe], materials: Materials, step: Callable[[int], None], until: float
+) -> list[Trained | None]:
+    """Train recipes that share a program; None for one that failed."""
+    encoding, model, first = materials.encoding, materials.model, group[0]
+
+    def progress(now: Progress) -> None:
+        step(now.epoch)
+        if time.monotonic() > until:
+            raise TimeIsUp
+
+    if time.monotonic() > until:
+        raise TimeIsUp
+    own = {name: np.array([one.own[name] for one in group]) for name in first.own}
+    fitted = fit(
+        # All from the same start and through the same shuffles.
+        trial_keys(materials.seed, 1)[np.zeros(len(group), int)],
+        model,
+        TrainingSet(
+            filled(materials.inputs), filled(materials.labels), encoding.shift, encoding.scale
+        ),
+        first.objective,
+        Plan(first.epochs, materials.batch_size, SGD(schedule=cosine)),
+        rows=np.arange(len(materials.labels)),
+        vary=own
+        | {
+            "learning_rate": [one.learning_rate for one in group],
+            "weight_decay": [one.weight_decay for one in group],
+        },
+        progress=progress,
+    )
+    fitted = jax.tree.map(np.asarray, fitted)
+    validation = logits(model, fitted, encoding, materials.validation)
+    return [
+        Trained(one, Network(encoding, model, fitted.trial(i)), validation[i])
+        if fitted.failed_step[i] < 0 and _finite((fitted.trial(i).params, validation[i]))
+        else None
+        for i, one in enumerate(group)
+    ]
+
+
+def _finite(tree: Any) -> bool:
+    """Whether all is. The last step of a run may be, and what it leads to not."""
+    return all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves(tree))
+
+
+@contextmanager
+def in_silence(several: bool) -> Iterator[None]:
+    """Say nothing of recipes that fail, or of small batches, where there are others to choose."""
+    with warnings.catch_warnings():
+        if several:
+            for category in (TrainingWarning, CalibrationWarning):
+                warnings.simplefilter("ignore", category)
+        yield

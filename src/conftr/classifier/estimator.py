@@ -1,0 +1,457 @@
+"""ConformalClassifier: a scikit-learn estimator whose answer is a set of classes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone  # type: ignore[import-untyped]
+from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable  # type: ignore[import-untyped]
+from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from conftr import features
+from conftr.classifier import choosing, labels
+from conftr.classifier.calibration import (
+    ALL,
+    CLASS,
+    Calibration,
+    calibrated,
+    grouping,
+    warn_of_unseen,
+)
+from conftr.classifier.division import Division, divide
+from conftr.classifier.evidence import Candidate as Shown
+from conftr.classifier.evidence import Evidence
+from conftr.conformal import checks, scores
+from conftr.conformal.arrays import log_softmax
+from conftr.conformal.shaping import Shape
+from conftr.features import frames
+from conftr.members.outside import Logits, Probabilities, Wrapped
+
+SCORES: Mapping[str, Callable[[Any], Any]] = {
+    "thr": scores.thr,
+    "aps": scores.aps,
+    "raps": scores.raps,
+    "thr_logits": scores.thr_logits,
+    "thr_probs": scores.thr_probs,
+}
+
+
+class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Predict sets of classes that hold the truth with probability 1 - alpha.
+
+    The examples of `fit` are divided at random. Most train. Some choose between models. The rest
+    only calibrate, which is what the guarantee rests on; no part is used twice.
+
+    alpha: the share of sets that may miss the truth.
+    method: "cross-entropy", "conformal", an objective such as `conftr.ConfTr(...)`, or "auto":
+        train both and keep what has the smaller sets on validation data, cross-entropy if in doubt.
+    conformity: the score that sets are made with, "thr", "aps" or "raps", or a function of logits.
+    shape: wishes about sets in class names, a `conftr.Shape`. Conformal training follows them, and
+        "auto" chooses by what they ask for.
+    classifier: a scikit-learn classifier to fit and calibrate in place of a network. One that is
+        fitted goes in as `sklearn.frozen.FrozenEstimator(it)`, outputs of anything else as
+        `conftr.members.Probabilities(classes)` or `Logits`: all examples of `fit` then calibrate.
+    model: widths of hidden layers, such as (64, 64), or a function of (input shape, number of
+        classes) such as `conftr.training.ConvNet`; None chooses.
+    epochs, batch_size, learning_rate: of training; None chooses.
+    tune: so many settings (learning rate, weight decay, temperature, weights of the losses) around
+        the best of each method are compared on held-out training examples, and the best of them
+        are trained too; None for none.
+    calibration_size, validation_size: a number of examples, or a share of them; None chooses.
+    time_limit: seconds after which no further model is trained; one always is.
+    random_state: seed of the division and of training.
+    progress: called with (what is trained, epochs done, epochs in all) as training goes on.
+
+    What was chosen is told by `method_`, `why_`, `model_`, `batch_size_`, `epochs_`,
+    `learning_rate_`, `n_train_`, `n_validation_`, `n_calibration_`; `candidates_` holds the chosen
+    model and the best of each other kind, `tried_` all that were trained, `tuning_` what `tune`
+    found.
+
+    >>> clf = conftr.ConformalClassifier(alpha=0.05, random_state=0).fit(X, y)  # doctest: +SKIP
+    >>> clf.predict_set(X_new)  # booleans, a column for each of clf.classes_   # doctest: +SKIP
+    >>> clf.predict_labels(X_new)                                               # doctest: +SKIP
+    [['cat'], ['dog', 'cat'], ...]
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        method: Any = "auto",
+        conformity: Any = "thr",
+        shape: Shape | None = None,
+        classifier: Any = None,
+        model: Any = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        tune: int | None = None,
+        calibration_size: float | None = None,
+        validation_size: float | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: Any = None,
+    ) -> None:
+        """Keep the settings; `fit` looks at them."""
+        self.alpha = alpha
+        self.method = method
+        self.conformity = conformity
+        self.shape = shape
+        self.classifier = classifier
+        self.model = model
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.tune = tune
+        self.calibration_size = calibration_size
+        self.validation_size = validation_size
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Divide the examples, train, choose, calibrate.
+
+        X: an array (n, d), where nan is missing; an array of images (n, height, width, ...); or a
+            data frame of pandas or polars with numbers and categories.
+        y: the class of each row, (n,).
+        groups: "class" for a threshold per class, or the group of each row, (n,), for one per
+            group: the guarantee then holds within each.
+        """
+        return self._fit(X, y, groups, self.alpha)
+
+    def _fit(self, X: Any, y: Any, groups: Any, alpha: float) -> Self:
+        begun = time.monotonic()
+        checks.one_probability(alpha, "alpha")
+        if self.time_limit is not None:
+            checks.number(self.time_limit, "time_limit", at_least=0)
+        self._check_tune()
+        self.score_ = _score(self.conformity)
+        X, y = self._checked(X, y, reset=True)
+        by, groups = grouping(groups, len(y))
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if _is_fitted(self.classifier):
+            rows = np.arange(len(y))
+            division = Division(rows[:0], rows[:0], rows)
+            self._take_over()
+        else:
+            self.classes_, found = labels.learn(y)
+            choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
+            division = self._divide(found)
+            if self.classifier is None:
+                self._learn(X, found, division, by, groups, begun)
+            else:
+                self._fit_classifier(X, y, division)
+        self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
+        held = division.calibration
+        groups = None if groups is None else groups[held]
+        return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
+
+    def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
+        """Calibrate anew, on examples that were not trained on, in place of what was there.
+
+        groups: as in `fit`; None is as before, "all" one threshold for all.
+        """
+        if _is_fitted(self.classifier) and not hasattr(self, "candidates_"):
+            return self._fit(X, y, groups, self.alpha if alpha is None else alpha)
+        check_is_fitted(self)
+        if alpha is not None:
+            checks.one_probability(alpha, "alpha")
+        X, y = self._checked(X, y, reset=False)
+        before = self.calibration_.by
+        if groups is None and before not in (ALL, CLASS):
+            raise ValueError(
+                f"groups must be given, as each {before} has a threshold of its own: pass the "
+                f'{before} of every row, or groups="all" for one threshold.'
+            )
+        by, groups = grouping(before if groups is None else groups, len(y))
+        return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The likeliest class of each row, (n,)."""
+        logits = self._logits(X)
+        found: npt.NDArray[Any] = self.classes_[np.argmax(logits, axis=1)]
+        return found
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.floating[Any]]:
+        """Probabilities (n, K), in the order of `classes_`."""
+        return _probabilities(self._logits(X))
+
+    def predict_set(
+        self, X: Any, groups: Any = None, *, alpha: float | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """The set of each row as booleans (n, K), in the order of `classes_`.
+
+        groups: the group of each row, where thresholds are by group.
+        alpha: another than that of `fit` or `calibrate`.
+        """
+        return self._sets(self._logits(X), groups, alpha)
+
+    def predict_labels(
+        self, X: Any, groups: Any = None, *, alpha: float | None = None
+    ) -> list[list[Any]]:
+        """The set of each row as a list of class names, the likeliest first. See `predict_set`."""
+        logits = self._logits(X)
+        sets, names = self._sets(logits, groups, alpha), self.classes_.tolist()
+        order = np.argsort(-logits, axis=1, kind="stable")
+        return [
+            [names[k] for k in ranked if held[k]] for ranked, held in zip(order, sets, strict=True)
+        ]
+
+    @property
+    def calibration_(self) -> Calibration:
+        """What calibration left behind: any alpha can be served from it."""
+        found = self.candidates_[0].calibration
+        assert found is not None  # `fit` ends with it
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        """What a classifier of the user's takes; else missing values and images are welcome."""
+        tags = super().__sklearn_tags__()
+        if hasattr(self.classifier, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.classifier).input_tags
+        else:
+            tags.input_tags.allow_nan = True
+            tags.input_tags.three_d_array = True
+        return tags
+
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, npt.NDArray[Any]]:
+        """X as it can be encoded and y as an array of labels, both refused in words."""
+        X = self._checked_rows(X, reset=reset)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        labels.check(y)
+        check_classification_targets(y)
+        return X, y
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        if isinstance(self.classifier, Probabilities | Logits):
+            return np.asarray(X)
+        if self.classifier is not None:  # which knows best what it takes
+            return indexable(X)[0]
+        if features.is_frame(X):
+            if reset:
+                self.feature_names_in_ = np.array(frames.names(X), dtype=object)
+                self.n_features_in_ = len(self.feature_names_in_)
+            return X
+        if reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if not reset and hasattr(self, "feature_names_in_"):
+            raise ValueError("X must be a data frame with named columns, as it was in fit.")
+        return validate_data(self, X, reset=reset, ensure_all_finite="allow-nan", allow_nd=True)
+
+    def _check_tune(self) -> None:
+        if self.tune is None:
+            return
+        checks.number(self.tune, "tune", at_least=2)  # the first is the one that others are around
+        if not isinstance(self.tune, int | np.integer) or self.classifier is not None:
+            raise ValueError(
+                f"tune must be a whole number, of settings of a network, and None where a "
+                f"classifier is given; got {self.tune!r} and {self.classifier!r}."
+            )
+
+    def _divide(self, found: labels.Labels) -> Division:
+        chooses = self.classifier is None and isinstance(self.method, str)
+        return divide(
+            found,
+            alpha=self.alpha,
+            seed=self.seed_,
+            calibration=self.calibration_size,
+            validation=self.validation_size if chooses else 0,
+        )
+
+    def _learn(
+        self, X: Any, found: labels.Labels, division: Division, by: str, groups: Any, begun: float
+    ) -> None:
+        """Train networks and keep the best of each kind."""
+        try:
+            from conftr.classifier.learn import Task, learn  # which bring JAX
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
+                f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
+            ) from missing
+
+        task = Task(
+            alpha=self.alpha,
+            method=self.method,
+            classes=self.classes_.tolist(),
+            score=self.score_,
+            shape=self.shape,
+            model=self.model,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            tune=self.tune,
+            seed=self.seed_,
+            time_limit=self.time_limit,
+            until=math.inf if self.time_limit is None else begun + self.time_limit,
+            progress=self.progress,
+        )
+        learned = learn(task, X, found, division, by=by, groups=groups)
+        self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
+        self.method_, self.model_ = learned.recipe.family, learned.model
+        self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
+        self.learning_rate_ = learned.recipe.learning_rate
+        self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
+
+    def _fit_classifier(self, X: Any, y: Any, division: Division) -> None:
+        rows = division.train
+        fitted = clone(self.classifier).fit(_safe_indexing(X, rows), y[rows])
+        self._keep(Wrapped(fitted, self.classes_), f"Fitted on {len(rows)} examples.")
+
+    def _take_over(self) -> None:
+        """Use what needs no training."""
+        given = self.classifier
+        if isinstance(given, FrozenEstimator):
+            self.classes_ = given.classes_
+            self._keep(Wrapped(given, self.classes_), "Fitted elsewhere.")
+        else:
+            self.classes_ = labels.named(given.classes)
+            self._keep(given, "Computed elsewhere.")
+
+    def _keep(self, source: Any, words: str) -> None:
+        given = self.classifier
+        inner = given.estimator if isinstance(given, FrozenEstimator) else given
+        self.method_ = type(inner).__name__
+        self.why_ = f"{self.method_}: it was given."
+        self.candidates_ = (choosing.Candidate(self.method_, words, None, source),)
+        self.tried_ = ()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(getattr(source, "classifier", None), name):
+                setattr(self, name, getattr(source.classifier, name))
+
+    def _calibrate(self, X: Any, y: npt.NDArray[Any], alpha: float, by: str, groups: Any) -> Self:
+        found, names = labels.places(y, self.classes_), self.classes_.tolist()
+
+        def with_calibration(one: choosing.Candidate) -> choosing.Candidate:
+            own = self.score_(one.source.logits(X))
+            return replace(
+                one, calibration=calibrated(own, found, classes=names, by=by, groups=groups)
+            )
+
+        self.candidates_ = tuple(with_calibration(one) for one in self.candidates_)
+        self.alpha_, self.n_calibration_ = checks.one_probability(alpha, "alpha"), len(found)
+        self.thresholds_ = self.calibration_.thresholds(alpha)
+        self.calibration_.warn(alpha)
+        return self
+
+    def _logits(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.candidates_[0].source.logits(self._checked_rows(X, reset=False))
+
+    def _sets(self, logits: Any, groups: Any, alpha: float | None) -> npt.NDArray[np.bool_]:
+        wanted = self.alpha_
+        if alpha is not None:
+            wanted = checks.one_probability(alpha, "alpha")
+            self.calibration_.warn(wanted)
+        places = self.calibration_.places(groups, len(logits))
+        warn_of_unseen(self.calibration_.by, groups, places)
+        return self.calibration_.sets(self.score_(logits), places, wanted)
+
+
+def evidence_of(
+    clf: ConformalClassifier,
+    X_test: Any,
+    y_test: Any,
+    *,
+    groups: Any = None,
+    cells: Sequence[Mapping[str, str]] | None = None,
+    pictures: Any = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """What a fitted classifier, and those it was compared with, show on examples it never saw.
+
+    groups: as in `predict_set`. cells, pictures, provenance: as in `Evidence`, for showing.
+    """
+    check_is_fitted(clf)
+    X, y = clf._checked(X_test, y_test, reset=False)
+    calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
+    group_names, sizes = [str(name) for name in calibration.names], list(calibration.sizes)
+    places = calibration.places(groups, len(y))
+    if places is not None and (places < 0).any():
+        # What calibration did not see is a group of no examples: its sets hold every class.
+        group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
+        places = np.where(places < 0, len(sizes) - 1, places)
+
+    def shown(one: choosing.Candidate) -> Shown:
+        logits = one.source.logits(X)
+        standing = one.calibration.standing(clf.score_(logits), places)  # type: ignore[union-attr]
+        return Shown(one.name, one.words, standing, _probabilities(logits))
+
+    return Evidence(
+        classes=tuple(str(name) for name in names),
+        alpha=float(clf.alpha_),
+        score=score_name(clf.score_),
+        labels=labels.places(y, clf.classes_),
+        candidates=tuple(shown(one) for one in clf.candidates_),
+        groups=places,
+        group_names=tuple(group_names),
+        calibration_sizes=tuple(sizes),
+        group_by=None if calibration.by == ALL else calibration.by,
+        wishes=() if shape is None else _wishes(shape),
+        unwanted=None if shape is None else _unwanted(shape, names),
+        shrink=None if shape is None else shape.class_weights(names),
+        pictures=pictures,
+        cells=cells,
+        provenance=dict(provenance or {}),
+    )
+
+
+def score_name(score: Callable[[Any], Any]) -> str:
+    """The name of a conformity score."""
+    known = {function: name for name, function in SCORES.items()}
+    return known.get(score) or str(getattr(score, "__name__", score))
+
+
+def _wishes(shape: Shape) -> tuple[str, ...]:
+    shrink = [f"shrink {name!r} (weight {weight:g})" for name, weight in shape.shrink.items()]
+    # `Shape` has written every wish out as `Avoid` or `Separate`.
+    others: Any = (*shape.avoid, *shape.separate)
+    return (*shrink, *(f"{wish} (weight {wish.weight:g})" for wish in others))
+
+
+def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+    if not (shape.avoid or shape.separate):
+        return None
+    matrix = shape.loss_matrix(names)
+    np.fill_diagonal(matrix, 0)
+    return matrix > 0
+
+
+def _score(conformity: Any) -> Callable[[Any], Any]:
+    if callable(conformity):
+        found: Callable[[Any], Any] = conformity
+        return found
+    if conformity not in SCORES:
+        raise ValueError(
+            f"conformity must be one of {', '.join(SCORES)} or a function of logits; got "
+            f"{conformity!r}."
+        )
+    return SCORES[conformity]
+
+
+def _is_fitted(classifier: Any) -> bool:
+    return isinstance(classifier, FrozenEstimator | Probabilities | Logits)
+
+
+def _probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    found: npt.NDArray[Any] = np.exp(log_softmax(logits))
+    return found

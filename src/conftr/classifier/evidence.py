@@ -1,0 +1,87 @@
+"""What a classifier showed on examples it never saw: all that its report is made from.
+
+A test example's score for a class matters only through its place among the calibration scores.
+Keeping that place, a whole number, instead of the score makes sets at any alpha exact, small to
+store, and possible to re-make anywhere, in a browser too:
+
+    k is in the set at alpha   iff   standing[i, k] >= r,   r = floor(alpha (n + 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.conformal.quantile import rank
+
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
+Sets: TypeAlias = npt.NDArray[np.bool_]
+
+
+def standing(scores: Numbers, calibration: Numbers) -> Integers:
+    """How many calibration scores (n,) are at most each of the scores (m, K): (m, K), 0..n."""
+    return np.searchsorted(np.sort(calibration), scores, side="right").astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One trained model's answers on the test examples.
+
+    name: short, as in "cross-entropy" or "conformal training".
+    words: one sentence on what it is and how it did on validation data.
+    standing: (m, K) place of each class among the calibration scores of its group.
+    probabilities: (m, K), for showing.
+    """
+
+    name: str
+    words: str
+    standing: Integers
+    probabilities: Numbers
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Test examples and what each candidate answers on them; the chosen candidate comes first.
+
+    classes: K names, as shown. alpha: the user's. score: "thr", "aps" or "raps".
+    labels: (m,) true classes of the test examples, indices.
+    candidates: the chosen one, then those it is compared with.
+    group_names, calibration_sizes: of each calibration group, its name and number of examples;
+        one group where one threshold serves all.
+    groups: (m,) the calibration group of each test example; None where each class is a group and
+        has its own threshold.
+    group_by: the column (or "class") that groups are made by; None where there is one.
+    wishes: each in words. unwanted: (K, K), true where a set of true class row should not hold
+        class column. shrink: (K,) size weights, 1 where nothing was wished.
+    pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
+    cells: for tables, column name -> text, of each test example.
+    provenance: plain data: versions, seed, file, fingerprint, sizes of the parts, settings, choice.
+    """
+
+    classes: tuple[str, ...]
+    alpha: float
+    score: str
+    labels: Integers
+    candidates: tuple[Candidate, ...]
+    groups: Integers | None
+    group_names: tuple[str, ...]
+    calibration_sizes: tuple[int, ...]
+    group_by: str | None = None
+    wishes: tuple[str, ...] = ()
+    unwanted: Sets | None = None
+    shrink: Numbers | None = None
+    pictures: npt.NDArray[np.uint8] | None = None
+    cells: Sequence[Mapping[str, str]] | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
+        """The sets (m, K) of a candidate at any alpha, exactly as `calibrate` and `predict` do."""
+        wanted = self.alpha if alpha is None else alpha
+        ranks = np.array([rank(n, wanted) for n in self.calibration_sizes])
+        needed = ranks[None, :] if self.groups is None else ranks[self.groups][:, None]
+        return self.candidates[candidate].standing >= needed

@@ -1,0 +1,72 @@
+"""The user's classes (words, numbers, true and false) as 0..K-1, refused in words where unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.conformal import checks
+
+Classes: TypeAlias = npt.NDArray[Any]
+Labels: TypeAlias = npt.NDArray[np.int32]
+
+
+def check(y: npt.NDArray[Any]) -> None:
+    """Raise where a row has no class, or classes are of several types."""
+    missing = np.zeros(len(y), bool)
+    if y.dtype.kind == "f":
+        missing = ~np.isfinite(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([is_missing(value) for value in y], bool)
+    if missing.any():
+        raise ValueError(
+            f"y must hold a class for every row: {missing.sum()} are missing, the first in row "
+            f"{np.flatnonzero(missing)[0]}. Leave those rows out."
+        )
+    if y.dtype.kind == "O" and len({isinstance(value, str) for value in y}) > 1:
+        raise ValueError("y must hold classes of one type, all text or all numbers.")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of any library stands for none: None, nan, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA is neither equal to itself nor not
+        return True
+
+
+def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
+    """The classes (K,) in order, and the place of each label among them, (n,)."""
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
+            f"apart."
+        )
+    return classes, labels.astype(np.int32)
+
+
+def named(classes: Sequence[Any]) -> Classes:
+    """Classes that someone else put in order, (K,): distinct, at least two, of one type."""
+    found = np.asarray(classes)
+    if found.ndim != 1 or len(found) < 2 or len(set(found.tolist())) < len(found):
+        raise ValueError(f"classes must be two or more, all different; got {classes!r}.")
+    if found.dtype.kind in "US" and not all(isinstance(name, str | bytes) for name in classes):
+        raise ValueError(f"classes must be of one type, all text or all numbers; got {classes!r}.")
+    return found
+
+
+def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
+    """The place of each label among known classes, (n,)."""
+    known = {name: place for place, name in enumerate(classes.tolist())}
+    values = y.tolist()
+    unknown = list(dict.fromkeys(repr(value) for value in values if value not in known))
+    if unknown:
+        raise ValueError(
+            f"y holds classes that are not known: {checks.listed(unknown)}. Known are "
+            f"{checks.listed(map(repr, known))}."
+        )
+    return np.array([known[value] for value in values], np.int32)

@@ -1,0 +1,243 @@
+"""From labelled examples to chosen networks: encode, train the recipes, compare, keep the best."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
+
+from conftr import features
+from conftr.classifier import candidates, choosing, recipes
+from conftr.classifier.candidates import Materials, Report, Trained
+from conftr.classifier.choosing import Candidate, Score, Tried
+from conftr.classifier.division import Division, Rows, held_out
+from conftr.classifier.labels import Labels
+from conftr.classifier.recipes import Recipe
+from conftr.classifier.refining import Search, refine
+from conftr.conformal import checks
+from conftr.conformal.shaping import Shape
+from conftr.training.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learned and how; None lets the data decide. See `ConformalClassifier`.
+
+    until: when the time limit ends, by the monotonic clock.
+    """
+
+    alpha: float
+    method: Any
+    classes: Sequence[Any]
+    score: Score
+    seed: int
+    until: float
+    shape: Shape | None = None
+    model: Any = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    tune: int | None = None
+    time_limit: float | None = None
+    progress: Report | None = None
+
+
+class Learned(NamedTuple):
+    """The best network of each family, the chosen one first, and how they came about.
+
+    recipe: of the chosen one. tried: every network. fingerprint: of the training data.
+    tuning: what a search for settings found, as plain data; None where there was none.
+    """
+
+    candidates: tuple[Candidate, ...]
+    recipe: Recipe
+    model: Model
+    batch_size: int
+    tried: tuple[Tried, ...]
+    why: str
+    fingerprint: str
+    tuning: dict[str, Any] | None
+
+
+def learn(
+    task: Task, X: Any, labels: Labels, division: Division, *, by: str, groups: Any
+) -> Learned:
+    """Train on one part of the examples, choose on another. Calibration examples are not touched.
+
+    by, groups: as in `calibrated`.
+    """
+    materials = _materials(task, X, labels, division)
+    chooses = len(division.validation) > 0
+    asked = _asked(task, materials, chooses=chooses)
+    trained = candidates.train(asked, materials, report=task.progress, until=task.until)
+    told = _late(task, len(asked) - len(trained))
+    ask = partial(_question, task, labels, by, groups)
+    choice, tried = _chosen(task, trained, ask(division.validation))
+    account = None
+    if task.tune is not None:
+        best = [trained[i].recipe for i in sorted(choice.places.values())]
+        networks, account = refine(best, materials, _search(task, materials, division, ask))
+        # Where nothing can choose, the first is kept; else the first family is to stay the first.
+        trained = [*trained, *networks] if chooses else [*networks, *trained]
+        choice, tried = _chosen(task, trained, ask(division.validation))
+        told += _searched(task, account, any(trained[choice.first] is one for one in networks))
+    return Learned(
+        tuple(Candidate(*tried[i], trained[i].network) for i in choice.places.values()),
+        trained[choice.first].recipe,
+        materials.model,
+        materials.batch_size,
+        tuple(tried),
+        choice.why + told,
+        _fingerprint(materials.inputs, materials.labels),
+        account,
+    )
+
+
+def _question(task: Task, labels: Labels, by: str, groups: Any, rows: Rows) -> choosing.Question:
+    """What is asked of a network's logits of these examples."""
+    return choosing.Question(
+        labels[rows],
+        task.classes,
+        task.alpha,
+        task.score,
+        by,
+        None if groups is None else groups[rows],
+        task.shape,
+        task.seed,
+    )
+
+
+def _search(
+    task: Task,
+    materials: Materials,
+    division: Division,
+    ask: Callable[[Rows], choosing.Question],
+) -> Search:
+    """A search on training examples alone, by the measure that chooses between networks."""
+    assert task.tune is not None
+    rows, held = held_out(materials.labels, alpha=task.alpha, seed=task.seed)
+    question = ask(division.train[held])
+
+    def measure(logits: Any) -> float:
+        return float(choosing.costs(logits, question).mean())
+
+    return Search(task.tune, rows, held, measure, task.progress, task.until)
+
+
+def _chosen(
+    task: Task, trained: Sequence[Trained], question: choosing.Question
+) -> tuple[choosing.Choice, list[Tried]]:
+    """The choice, with why in words, and the measure of every network."""
+    n, families = len(question.labels), [one.recipe.family for one in trained]
+    if not n:
+        choice = choosing.Choice({families[0]: 0}, _unmeasured(task, families[0]))
+        return choice, [_tried(one, None) for one in trained]
+    measured = [choosing.costs(one.validation, question) for one in trained]
+    choice = choosing.choose(families, measured)
+    measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
+    why = f"Chosen by {measure} on {n} validation examples: {choice.why}."
+    tried = [_tried(one, float(own.mean())) for one, own in zip(trained, measured, strict=True)]
+    return choice._replace(why=why), tried
+
+
+def _materials(task: Task, X: Any, labels: Labels, division: Division) -> Materials:
+    """Encoded training and validation examples, and a network for them."""
+    n = len(division.train)
+    train = _safe_indexing(X, division.train)
+    encoding = features.learn(train)
+    inputs = encoding.encode(train)
+    held = _safe_indexing(X, division.validation)
+    return Materials(
+        encoding,
+        recipes.model_for(task.model, encoding.inputs, len(task.classes), n),
+        inputs,
+        labels[division.train],
+        encoding.encode(held) if len(division.validation) else inputs[:0],
+        _batch_size(task, n),
+        task.seed,
+    )
+
+
+def _batch_size(task: Task, n: int) -> int:
+    if task.batch_size is None:
+        return recipes.batch_size_for(n, task.alpha)
+    checks.number(task.batch_size, "batch_size", at_least=1)
+    if task.batch_size > n:
+        raise ValueError(
+            f"batch_size must be at most {n}, the number of examples that train; got "
+            f"{task.batch_size}."
+        )
+    return int(task.batch_size)
+
+
+def _asked(task: Task, materials: Materials, *, chooses: bool) -> list[Recipe]:
+    """The recipes of the method; where nothing can choose, its first, shortened as time asks."""
+    model, inputs = materials.model, materials.encoding.inputs
+    if task.epochs is not None:
+        checks.number(task.epochs, "epochs", at_least=1)
+    n = len(materials.labels)
+    epochs = task.epochs or recipes.epochs_for(n, materials.batch_size, model, inputs)
+    limited = task.time_limit is not None
+    asked = recipes.recipes(
+        task.method,
+        alpha=task.alpha,
+        batch_size=materials.batch_size,
+        classes=task.classes,
+        shape=task.shape,
+        lengths=recipes.lengths_for(int(epochs), fixed=task.epochs is not None, limited=limited),
+        learning_rate=task.learning_rate,
+    )
+    if chooses:
+        return asked
+    first = asked[0]
+    same = [
+        one for one in asked if (one.family, one.weight_decay) == (first.family, first.weight_decay)
+    ]
+    return same if limited else [first]
+
+
+def _tried(one: Trained, size: float | None) -> Tried:
+    measured = "" if size is None else f"; {size:.3f} on {len(one.validation)} validation examples"
+    return Tried(one.recipe.family, f"{one.recipe.words}{measured}.", size)
+
+
+def _unmeasured(task: Task, family: str) -> str:
+    if task.method != "auto":
+        return f"{family}: it was asked for."
+    return (
+        f"{family}: there are too few examples to spare some for a comparison, so nothing else was "
+        f"tried."
+    )
+
+
+def _late(task: Task, missing: int) -> str:
+    if task.time_limit is None or not missing:
+        return ""
+    return f" {missing} more were not trained to the end within {task.time_limit:g} s."
+
+
+def _searched(task: Task, account: Mapping[str, Any], kept: bool) -> str:
+    """What came of a search; kept: whether what it found was chosen."""
+    if not account["rows"]:
+        return " No settings were searched: there are too few training examples to hold some out."
+    if not account["found"]:
+        return f" No search for settings was over within {task.time_limit:g} s."
+    verdict = "those chosen were found there" if kept else "those chosen were not found there"
+    return (
+        f" {account['settings']} settings of {' and of '.join(account['found'])} were compared on "
+        f"{account['rows']} held-out training examples; {verdict}."
+    )
+
+
+def _fingerprint(*arrays: Any) -> str:
+    """16 hexadecimal digits of the SHA-256 of arrays."""
+    sha = hashlib.sha256()
+    for array in arrays:
+        sha.update(f"{array.dtype} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return sha.hexdigest()[:16]

@@ -1,0 +1,302 @@
+"""A calibrated classifier and its evidence as files of JSON, safetensors and CSV, and back.
+
+Nothing is pickled: what is code of the user's own is refused in words, and so is anything that
+does not fit when it is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from conftr import features
+from conftr.classifier.calibration import Calibration
+from conftr.classifier.choosing import Candidate, Tried
+from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
+from conftr.classifier.evidence import Candidate as Shown
+from conftr.classifier.evidence import Evidence
+from conftr.conformal import metrics
+from conftr.conformal.shaping import Avoid, Separate, Shape
+from conftr.members.outside import Logits, Probabilities, Wrapped
+
+Json: TypeAlias = Any
+Files: TypeAlias = dict[str, bytes]
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
+CALIBRATION, THRESHOLDS = "calibration.safetensors", "thresholds.csv"
+SHOWN, SHOWN_ARRAYS = "evidence.json", "evidence.safetensors"
+NAMES = (SETTINGS, WEIGHTS, CALIBRATION, THRESHOLDS, SHOWN, SHOWN_ARRAYS)
+
+_ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+# What `fit` leaves behind that is plain data.
+_FITTED = (
+    "alpha_",
+    "seed_",
+    "method_",
+    "why_",
+    "n_train_",
+    "n_validation_",
+    "n_calibration_",
+    "n_features_in_",
+    "batch_size_",
+    "epochs_",
+    "learning_rate_",
+    "tuning_",
+    "fingerprint_",
+)
+_EVIDENCE_ARRAYS = ("labels", "groups", "unwanted", "shrink", "pictures")
+_GIVEN = {"Probabilities": Probabilities, "Logits": Logits}
+
+
+class ArtefactError(ValueError):
+    """A classifier that cannot be saved, or a folder that cannot be read, and what to do."""
+
+
+def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
+    """A classifier, and what it showed on test examples, as files by name."""
+    source = clf.candidates_[0].source
+    if isinstance(source, Wrapped):
+        raise ArtefactError(
+            f"{clf.method_} is a classifier of scikit-learn, which only pickle could save, and "
+            f"pickle runs whatever a file says. Keep it in a way of your own, calibrate its "
+            f"predict_proba with ConformalClassifier(classifier=conftr.members.Probabilities("
+            f"classes)), and save that."
+        )
+    files = {
+        SETTINGS: json_bytes(_settings(clf, evidence)),
+        CALIBRATION: _calibration_bytes(clf.calibration_),
+        THRESHOLDS: _thresholds(clf),
+    }
+    if not isinstance(source, Probabilities | Logits):
+        files[WEIGHTS] = _tensors(_weights(source.fitted))
+    return files | ({} if evidence is None else _pack_evidence(evidence))
+
+
+def unpack(files: Files) -> ConformalClassifier:
+    """The classifier that was packed into these files."""
+    told = json.loads(files[SETTINGS])
+    clf = ConformalClassifier(**_parameters(told["parameters"]))
+    for name in _FITTED:
+        if name in told["fitted"]:
+            setattr(clf, name, told["fitted"][name])
+    clf.classes_ = np.array(told["classes"]["values"], np.dtype(told["classes"]["type"]))
+    clf.score_ = SCORES[told["parameters"]["conformity"]]
+    clf.tried_ = tuple(Tried(*one) for one in told["tried"])
+    if told["feature_names"] is not None:
+        clf.feature_names_in_ = np.array(told["feature_names"], object)
+    calibration = _calibration(told["calibration"], files[CALIBRATION])
+    kind = told["model"]["kind"]
+    if kind in _GIVEN:
+        source = clf.classifier = _GIVEN[kind](clf.classes_.tolist())
+    else:
+        source = _network(told, files)
+        clf.model_ = source.model
+    name, words, inefficiency = told["chosen"]
+    clf.candidates_ = (Candidate(name, words, inefficiency, source, calibration),)
+    clf.thresholds_ = calibration.thresholds(clf.alpha_)
+    return clf
+
+
+def unpack_evidence(files: Files) -> Evidence | None:
+    """The evidence that was packed into these files, if any."""
+    if SHOWN not in files:
+        return None
+    told, arrays = json.loads(files[SHOWN]), safetensors.numpy.load(files[SHOWN_ARRAYS])
+    shown = tuple(
+        Shown(name, words, arrays[f"standing_{i}"], arrays[f"probabilities_{i}"])
+        for i, (name, words) in enumerate(told.pop("candidates"))
+    )
+    for name in ("classes", "group_names", "calibration_sizes", "wishes"):
+        told[name] = tuple(told[name])
+    parts: dict[str, Any] = {name: arrays.get(name) for name in _EVIDENCE_ARRAYS}
+    return Evidence(**told, **parts, candidates=shown)
+
+
+def json_bytes(data: Json) -> bytes:
+    """JSON to read and to compare, a line for each entry."""
+    try:
+        return (json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    except TypeError as fault:
+        raise ArtefactError(
+            f"classes, groups and provenance must be text, numbers or true and false to be saved: "
+            f"{fault}."
+        ) from None
+
+
+def _settings(clf: ConformalClassifier, evidence: Evidence | None) -> Json:
+    chosen, calibration = clf.candidates_[0], clf.calibration_
+    names = getattr(clf, "feature_names_in_", None)
+    encoding = getattr(chosen.source, "encoding", None)
+    return {
+        "classes": {"type": clf.classes_.dtype.str, "values": _plain(clf.classes_.tolist())},
+        "parameters": _plain_parameters(clf),
+        "fitted": {name: _plain(getattr(clf, name)) for name in _FITTED if hasattr(clf, name)},
+        "chosen": [chosen.name, chosen.words, chosen.inefficiency],
+        "tried": [list(one) for one in clf.tried_],
+        "metrics": None if evidence is None else _metrics(evidence),
+        "calibration": {"by": calibration.by, "names": _plain(list(calibration.names))},
+        "model": _model(chosen.source),
+        "feature_names": None if names is None else names.tolist(),
+        "encoding": None if encoding is None else encoding.to_json(),
+    }
+
+
+def _metrics(evidence: Evidence) -> Json:
+    sets = evidence.sets()
+    return {
+        "test_examples": len(evidence.labels),
+        "alpha": evidence.alpha,
+        "coverage": metrics.coverage(sets, evidence.labels),
+        "inefficiency": metrics.inefficiency(sets),
+    }
+
+
+def _plain_parameters(clf: ConformalClassifier) -> Json:
+    """The settings that were given; code among them as text, for the reader."""
+    name = score_name(clf.score_)
+    if SCORES.get(name) is not clf.score_:
+        raise ArtefactError(
+            f"conformity must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
+        )
+    found = clf.get_params(deep=False)
+    found |= {"conformity": name, "classifier": None, "progress": None}
+    found["method"] = str(found["method"])
+    found["model"] = None  # what came of it is `model_`
+    if not isinstance(found["random_state"], int | np.integer):
+        found["random_state"] = None
+    shape = found["shape"]
+    if shape is not None:
+        found["shape"] = {
+            "shrink": list(shape.shrink.items()),
+            "avoid": [asdict(wish) for wish in shape.avoid],
+            "separate": [asdict(wish) for wish in shape.separate],
+        }
+    plain: Json = _plain(found)
+    return plain
+
+
+def _parameters(told: Json) -> Json:
+    shape = told["shape"]
+    if shape is None:
+        return told
+    wishes = Shape(
+        shrink=dict(shape["shrink"]),
+        avoid=[Avoid(**wish) for wish in shape["avoid"]],
+        separate=[Separate(**wish) for wish in shape["separate"]],
+    )
+    return told | {"shape": wishes}
+
+
+def _plain(value: Any) -> Json:
+    """With Python's numbers and text in place of NumPy's and of text that is more than that."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.floating):
+        return float(str(value))  # float32(0.01) is one hundredth, here as in `checks`
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, str) else value
+
+
+def _model(source: Any) -> Json:
+    from conftr.training.models import MLP, ConvNet
+
+    if isinstance(source, Probabilities | Logits):
+        return {"kind": type(source).__name__}
+    kind = type(source.model).__name__
+    if not isinstance(source.model, MLP | ConvNet):
+        raise ArtefactError(
+            f"model must be a conftr.training.MLP or ConvNet to be saved; {kind} is code of yours."
+        )
+    return {"kind": kind} | asdict(source.model)
+
+
+def _network(told: Json, files: Files) -> Any:
+    import jax
+
+    from conftr.members.network import Network
+    from conftr.training import Fitted
+    from conftr.training.epochs import named_leaves
+    from conftr.training.models import MLP, ConvNet
+
+    kinds: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
+    settings = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in told["model"].items()
+        if name != "kind"
+    }
+    model = kinds[told["model"]["kind"]](**settings)
+    params, state = jax.eval_shape(model.init, jax.random.key(0))
+    expected, structure = named_leaves({"params": params, "state": state})
+    found = safetensors.numpy.load(files[WEIGHTS])
+    for name, leaf in expected.items():
+        if name not in found or (found[name].shape, found[name].dtype) != (leaf.shape, leaf.dtype):
+            raise ArtefactError(f"{WEIGHTS} does not hold {name} of shape {leaf.shape}.")
+    tree = structure.unflatten(found[name] for name in expected)
+    fitted = Fitted(tree["params"], tree["state"], np.zeros(0, np.float32), np.array(-1, np.int32))
+    return Network(features.from_json(told["encoding"]), model, fitted)
+
+
+def _weights(fitted: Any) -> Arrays:
+    from conftr.training.epochs import named_leaves
+
+    named, _ = named_leaves({"params": fitted.params, "state": fitted.state})
+    return named
+
+
+def _calibration_bytes(calibration: Calibration) -> bytes:
+    return _tensors(
+        {
+            "scores": np.concatenate(calibration.scores),
+            "sizes": np.array(calibration.sizes, np.int64),
+        }
+    )
+
+
+def _calibration(told: Json, content: bytes) -> Calibration:
+    arrays = safetensors.numpy.load(content)
+    parts = np.split(arrays["scores"], np.cumsum(arrays["sizes"])[:-1])
+    return Calibration(told["by"], tuple(told["names"]), tuple(parts))
+
+
+def _thresholds(clf: ConformalClassifier) -> bytes:
+    """A line for each alpha and group, for people to read."""
+    calibration, text = clf.calibration_, io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["alpha", calibration.by, "calibration_examples", "threshold"])
+    for alpha in sorted({*_ALPHAS, float(clf.alpha_)}):
+        taus = calibration.thresholds(alpha).tolist()
+        for row in zip(calibration.names, calibration.sizes, taus, strict=True):
+            writer.writerow([f"{alpha:g}", *row])
+    return text.getvalue().encode()
+
+
+def _pack_evidence(evidence: Evidence) -> Files:
+    arrays = {name: getattr(evidence, name) for name in _EVIDENCE_ARRAYS}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    for i, one in enumerate(evidence.candidates):
+        arrays |= {f"standing_{i}": one.standing, f"probabilities_{i}": one.probabilities}
+    told = {
+        field.name: getattr(evidence, field.name)
+        for field in fields(Evidence)
+        if field.name not in _EVIDENCE_ARRAYS
+    }
+    told["candidates"] = [[one.name, one.words] for one in evidence.candidates]
+    told["cells"] = None if evidence.cells is None else [dict(row) for row in evidence.cells]
+    told["provenance"] = dict(evidence.provenance)
+    return {SHOWN: json_bytes(_plain(told)), SHOWN_ARRAYS: _tensors(arrays)}
+
+
+def _tensors(arrays: Arrays) -> bytes:
+    return safetensors.numpy.save({name: np.ascontiguousarray(a) for name, a in arrays.items()})

@@ -1,0 +1,113 @@
+"""Settings searched around recipes that did well, on a part of the training examples (app. F).
+
+That part neither chooses between methods nor calibrates. What the search finds is trained anew on
+all training examples, and has to prove itself on validation examples like any other recipe.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from conftr.classifier import candidates
+from conftr.classifier.candidates import Materials, Report, TimeIsUp, Trained, in_silence
+from conftr.classifier.division import Rows
+from conftr.classifier.recipes import Recipe
+from conftr.search.tuning import Ground, Tuned, tune
+from conftr.training import Progress, TrainingSet
+from conftr.training.epochs import fields
+from conftr.training.optimisers import SGD, cosine
+from conftr.training.runs import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How to search.
+
+    n: settings of each recipe. rows, held: places among the training examples of those that train,
+    and of those that tell settings apart, which may be none. measure: of logits of the latter.
+    report, until: as in `candidates.train`.
+    """
+
+    n: int
+    rows: Rows
+    held: Rows
+    measure: Callable[[Any], float]
+    report: Report | None = None
+    until: float = math.inf
+
+
+class Refined(NamedTuple):
+    """Networks of the settings that were found, and an account of the search as plain data.
+
+    A recipe whose own settings were the best has no network here.
+    """
+
+    networks: list[Trained]
+    account: dict[str, Any]
+
+
+def refine(recipes: Sequence[Recipe], materials: Materials, search: Search) -> Refined:
+    """Search around each recipe, and train what was found, as far as time allows."""
+    found = {}
+    try:
+        for recipe in recipes if len(search.held) else ():
+            found[recipe] = _tuned(recipe, materials, search)
+    except TimeIsUp:
+        pass
+    better = [
+        _with(recipe, tuned.tried[0].settings)
+        for recipe, tuned in found.items()
+        if tuned.tried[0] != tuned.given
+    ]
+    networks = candidates.train(
+        better, materials, report=search.report, until=search.until, some=False
+    )
+    account = {
+        "settings": search.n,
+        "rows": len(search.held),
+        "found": {recipe.family: _told(tuned) for recipe, tuned in found.items()},
+    }
+    return Refined(networks, account)
+
+
+def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
+    """The best of `search.n` settings around those of a recipe."""
+    encoding, labels = materials.encoding, materials.labels
+
+    def progress(now: Progress) -> None:
+        if search.report is not None:
+            search.report(f"settings for {recipe.family}", now.epoch, now.epochs)
+        if time.monotonic() > search.until:
+            raise TimeIsUp
+
+    if time.monotonic() > search.until:
+        raise TimeIsUp
+    ground = Ground(
+        materials.model,
+        TrainingSet(
+            materials.inputs[search.rows], labels[search.rows], encoding.shift, encoding.scale
+        ),
+        materials.inputs[search.held],
+        search.measure,
+    )
+    objective = replace(recipe.objective, **recipe.own) if recipe.own else recipe.objective
+    sgd = SGD(recipe.learning_rate, weight_decay=recipe.weight_decay, schedule=cosine)
+    plan = Plan(recipe.epochs, min(materials.batch_size, len(search.rows)), sgd)
+    with in_silence(True):
+        return tune(ground, objective, plan, search.n, seed=materials.seed, progress=progress)
+
+
+def _with(recipe: Recipe, settings: Mapping[str, float]) -> Recipe:
+    """The recipe with settings of the optimiser, which it names itself, and of its objective."""
+    rates: dict[str, Any] = {name: settings[name] for name in settings if name in fields(recipe)}
+    own = {name: settings[name] for name in settings if name not in rates}
+    return replace(recipe, **rates, own={**recipe.own, **own})
+
+
+def _told(tuned: Tuned) -> dict[str, Any]:
+    best = tuned.tried[0]
+    return {"measure": best.size, "measure_before": tuned.given.size, **best.settings}

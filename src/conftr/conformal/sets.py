@@ -1,0 +1,221 @@
+"""Calibration and prediction (Alg. 1), each beside its smooth twin.
+
+One convention: a score E(x,k) is higher for classes that conform better, and
+C(x) = {k : E(x,k) >= tau} with tau the r-th smallest score of the true classes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from conftr.conformal import checks
+from conftr.conformal.arrays import (
+    Array,
+    constant,
+    is_concrete,
+    namespace,
+    pick,
+    sigmoid,
+    stop_gradient,
+)
+from conftr.conformal.direct import own_scores, reaches
+from conftr.conformal.quantile import (
+    CalibrationWarning,
+    Quantile,
+    SmoothSort,
+    examples_needed,
+    rank,
+)
+from conftr.conformal.scores import thr
+
+Score: TypeAlias = Callable[..., Array]
+
+
+def calibrate(
+    scores: Array,
+    labels: Array,
+    alpha: Any,
+    *,
+    groups: Any = None,
+    n_groups: int | None = None,
+    score: Score | None = None,
+    u: Any = None,
+) -> Any:
+    """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
+
+    alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
+    groups: None, or "labels" for one threshold per class, or integers (n,) for one per group.
+    n_groups: how many groups there are, if more than appear here.
+    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
+        as its U if that is given.
+
+    Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
+    for more examples than there are, tau is -inf (every class is predicted) and a
+    `CalibrationWarning` says how many it takes. Smooth twin: `smooth_calibrate`.
+    """
+    alphas = checks.probability(alpha, "alpha")
+    if score is thr and groups is None:
+        tau = _marginal_of_thr(scores, labels, alphas)
+        if tau is not None:
+            return float(tau) if alphas.ndim == 0 else tau
+    if score is not None:
+        scores = _scored(scores, score, u)
+    scores = checks.scores_array(scores)
+    labels = checks.labels_array(labels, scores, "scores")
+    if scores.shape[0] == 0:
+        raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
+    own = stop_gradient(pick(scores, labels))
+    if groups is None:
+        tau = _marginal(own, alphas)
+        return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
+    if isinstance(groups, str):
+        if groups != "labels":
+            raise ValueError(f'groups must be None, "labels" or integers (n,); got {groups!r}.')
+        return _grouped(own, labels, int(scores.shape[1]), alphas, "class")
+    ids, count = _group_ids(groups, labels, n_groups)
+    return _grouped(own, ids, count, alphas, "group")
+
+
+def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
+    """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict`.
+
+    tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
+    None]` with one per group, `tau[:, None, None]` with one set per alpha.
+    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
+        as its U if that is given. For `thr` and one tau no scores are kept, and it takes a third
+        of the time.
+    """
+    if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
+        return reaches(scores, float(tau))
+    if score is not None:
+        scores = _scored(scores, score, u)
+    scores = checks.scores_array(scores)
+    return scores >= _threshold(tau, scores)
+
+
+def smooth_calibrate(
+    scores: Array, labels: Array, alpha: float, quantile: Quantile = SmoothSort(0.1)
+) -> Array:
+    """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`."""
+    scores = checks.logits_array(scores, "scores", values=False)
+    return quantile(pick(scores, checks.labels_array(labels, scores, "scores")), alpha)
+
+
+def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
+    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict`."""
+    scores = checks.logits_array(scores, "scores", values=False)
+    checks.number(temperature, "temperature", above=0)
+    return sigmoid((scores - _threshold(tau, scores)) / temperature)
+
+
+def _threshold(tau: Any, scores: Array) -> Array:
+    """tau beside the scores: their library, device and type, and a shape that broadcasts."""
+    if tau is None:
+        raise TypeError("tau must be a number or an array of numbers; got None.")
+    tau = constant(tau, scores)
+    try:
+        np.broadcast_shapes(tuple(tau.shape), tuple(scores.shape))
+    except ValueError:
+        raise ValueError(
+            f"tau must broadcast against the scores of shape {tuple(scores.shape)}; got shape "
+            f"{tuple(tau.shape)}. Group thresholds are given as tau[groups][:, None], those of "
+            f"several alphas as tau[:, None, None]."
+        ) from None
+    if is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
+        raise ValueError("tau must not be nan.")
+    return tau
+
+
+def _scored(logits: Array, score: Score, u: Any) -> Array:
+    if not callable(score):
+        raise TypeError(f"score must be a function such as conftr.thr; got {score!r}.")
+    return score(logits) if u is None else score(logits, u)
+
+
+def _marginal_of_thr(logits: Array, labels: Array, alphas: Any) -> Array | None:
+    """E_(r) of THR for every alpha; None where logits must be scored for it."""
+    logits = checks.logits_array(logits, values=False)
+    labels = checks.labels_array(labels, logits)
+    if logits.shape[0] == 0 or not is_concrete(logits):
+        return None
+    tau = own_scores(logits, labels, [rank(int(logits.shape[0]), a) for a in alphas.ravel()])
+    return None if tau is None else tau.reshape(alphas.shape)
+
+
+def _marginal(own: Array, alphas: Any) -> Array:
+    """E_(r) for every alpha, of shape alphas.shape."""
+    xp, n = namespace(scores=own), int(own.shape[0])
+    ranks = [rank(n, alpha) for alpha in alphas.ravel()]
+    for alpha, r in zip(alphas.ravel(), ranks, strict=True):
+        if r == 0:
+            warnings.warn(
+                f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
+                f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
+                f"class.",
+                CalibrationWarning,
+                stacklevel=3,
+            )
+    ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
+    tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
+    return xp.reshape(tau, alphas.shape)
+
+
+def _grouped(own: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> Array:
+    """E_(r) within each group, of shape alphas.shape + (n_groups,).
+
+    One sort by group and score, then one look-up a group: no n x n_groups array is made.
+    """
+    xp = namespace(scores=own)
+    by_score = xp.argsort(own, stable=False)
+    by_group = xp.take(by_score, xp.argsort(xp.take(ids, by_score, axis=0), stable=True), axis=0)
+    names = constant(list(range(n_groups)), own, integer=True)
+    sorted_ids = xp.astype(xp.take(ids, by_group, axis=0), names.dtype)
+    first = xp.searchsorted(sorted_ids, names, side="left")
+    counts = xp.searchsorted(sorted_ids, names, side="right") - first
+    ordered = xp.take(own, by_group, axis=0)
+    found = []
+    for alpha in alphas.ravel():
+        ranks = xp.astype(_group_ranks(own, counts, alpha, kind), first.dtype)
+        place = xp.maximum(first + ranks - 1, xp.zeros_like(first))
+        found.append(xp.where(ranks > 0, xp.take(ordered, place, axis=0), -math.inf))
+    return xp.reshape(xp.stack(found), (*alphas.shape, n_groups))
+
+
+def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
+    """The exact rank of each group, from its number of examples."""
+    if not is_concrete(counts):
+        table = constant([rank(m, alpha) for m in range(own.shape[0] + 1)], own, integer=True)
+        return namespace(counts=counts).take(table, counts, axis=0)
+    sizes = [int(counts[i]) for i in range(counts.shape[0])]
+    ranks = [rank(size, alpha) for size in sizes]
+    short = [f"{kind} {i} ({m} examples)" for i, m in enumerate(sizes) if ranks[i] == 0]
+    if short:
+        every = "is in every set" if kind == "class" else "gets every class in its sets"
+        warnings.warn(
+            f"alpha = {alpha:g} needs at least {examples_needed(alpha)} calibration examples of "
+            f"each {kind}; too few for {checks.listed(short)}. The threshold there is -inf: "
+            f"such a {kind} {every}.",
+            CalibrationWarning,
+            stacklevel=4,
+        )
+    return constant(ranks, own, integer=True)
+
+
+def _group_ids(groups: Array, labels: Array, n_groups: int | None) -> tuple[Array, int]:
+    xp = namespace(labels=labels, groups=groups)
+    if tuple(groups.shape) != tuple(labels.shape):
+        raise ValueError(
+            f"groups must have shape (n,) = {tuple(labels.shape)}, one group an example; "
+            f"got shape {tuple(groups.shape)}."
+        )
+    if n_groups is None:
+        if not is_concrete(groups):
+            raise ValueError("n_groups must be given under jit, where groups cannot be counted.")
+        n_groups = max(1, int(xp.max(groups)) + 1)
+    checks.number(n_groups, "n_groups", at_least=1)
+    return checks.integers_below(xp, groups, int(n_groups), "groups"), int(n_groups)

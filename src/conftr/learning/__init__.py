@@ -1,1 +1,0 @@
-"""From labelled examples to the networks that are kept: divide, train, choose, search."""

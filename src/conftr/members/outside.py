@@ -1,0 +1,96 @@
+"""Classifiers from elsewhere: any of scikit-learn's, or nothing but their outputs.
+
+Logits and logs of probabilities are the same thing to a conformity score, up to a constant a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.conformal import checks
+
+_SLACK = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Probabilities computed anywhere: X is then (n, K), one column for each of these classes.
+
+    clf = ConformalClassifier(alpha=0.05, classifier=Probabilities(["cat", "dog"]))
+    clf.fit(P_calibration, y); clf.predict_set(P)
+    """
+
+    classes: Sequence[Hashable]
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """log p, (n, K); a probability of 0 is taken as the smallest number there is."""
+        p = _matrix(x, self.classes, "probabilities")
+        if p.size and not (p.min() >= 0 and p.max() <= 1 + 1e-6):
+            raise ValueError(
+                f"probabilities must lie in 0..1; got {p.min():g}..{p.max():g}. "
+                f"For logits use conftr.members.Logits."
+            )
+        sums = p.sum(axis=1)
+        strange = np.flatnonzero(np.abs(sums - 1) > _SLACK)
+        if len(strange):
+            raise ValueError(
+                f"the probabilities of a row must sum to 1; those of row {strange[0]} sum to "
+                f"{sums[strange[0]]:g}. Is there a column that stands for no class?"
+            )
+        return logs(p)
+
+
+@dataclass(frozen=True)
+class Logits:
+    """Logits computed anywhere: X is then (n, K), one column for each of these classes."""
+
+    classes: Sequence[Hashable]
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """As they are, (n, K)."""
+        return _matrix(x, self.classes, "logits")
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """A fitted scikit-learn classifier; a class that it was not trained on has probability 0."""
+
+    classifier: Any
+    classes: npt.NDArray[Any]
+
+    def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
+        """log p, (n, K)."""
+        if not hasattr(self.classifier, "predict_proba"):
+            raise TypeError(
+                f"classifier must have predict_proba; {self.classifier!r} has not. "
+                f"sklearn.calibration.CalibratedClassifierCV gives it one."
+            )
+        found = np.asarray(self.classifier.predict_proba(x))
+        known = {name: place for place, name in enumerate(self.classes.tolist())}
+        p = np.zeros((len(found), len(self.classes)), found.dtype)
+        p[:, [known[name] for name in self.classifier.classes_.tolist()]] = found
+        return logs(p)
+
+
+def logs(p: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+    """Logs of probabilities, finite."""
+    p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float64)
+    found: npt.NDArray[np.floating[Any]] = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
+    return found
+
+
+def _matrix(x: Any, classes: Sequence[Hashable], name: str) -> npt.NDArray[Any]:
+    x = np.asarray(x)
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    found: npt.NDArray[Any] = checks.logits_array(x, name)
+    if found.shape[1] != len(classes):
+        raise ValueError(
+            f"{name} must have one column for each of the {len(classes)} classes; got shape "
+            f"{found.shape}."
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Settings compared on held-out training examples."""

@@ -1,0 +1,331 @@
+"""Saved and loaded: the same to the last bit, in another process; anything else is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import conftr
+from conftr.classifier import artefact
+from conftr.classifier.artefact import ArtefactError
+from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.members.outside import Logits, Probabilities
+
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(0, 3, 300)
+X = RNG.normal(size=(300, 4)) + 1.5 * np.eye(3, 4)[LABELS]
+X[::9, 3] = np.nan
+NAMES = np.array(["cat", "dog", "eel"])
+SHAPE = conftr.Shape(
+    avoid=[("cat", "eel")], shrink={"dog": 2}, separate=[conftr.Separate(["cat"], ["dog"], 3, True)]
+)
+
+
+def fitted(y=None, x=X, groups=None, **changes):
+    settings = {"method": "cross-entropy", "model": (), "epochs": 2, "random_state": 0}
+    clf = ConformalClassifier(**(settings | changes))
+    return clf.fit(x, NAMES[LABELS] if y is None else y, groups)
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return fitted(shape=SHAPE, model=(8,))
+
+
+@pytest.fixture
+def saved(clf, tmp_path):
+    return artefact.save(clf, tmp_path / "model", evidence=evidence_of(clf, X, NAMES[LABELS]))
+
+
+def inside(path):
+    (found,) = path.glob("model-*")
+    return found
+
+
+def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    code = (
+        "import sys, numpy as np, conftr\n"
+        f"clf = conftr.load({str(saved)!r})\n"
+        f"x = np.load({str(tmp_path / 'x.npy')!r})\n"
+        f"np.savez({str(tmp_path / 'found.npz')!r}, p=clf.predict_proba(x), "
+        "sets=clf.predict_set(x), other=clf.predict_set(x, alpha=0.3), tau=clf.thresholds_)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    with np.load(tmp_path / "found.npz") as found:
+        np.testing.assert_array_equal(found["p"], clf.predict_proba(X))
+        np.testing.assert_array_equal(found["sets"], clf.predict_set(X))
+        np.testing.assert_array_equal(found["other"], clf.predict_set(X, alpha=0.3))
+        np.testing.assert_array_equal(found["tau"], clf.thresholds_)
+
+
+def test_settings_and_choices_come_back(clf, saved):
+    found = conftr.load(saved)
+    for name in ("alpha", "method", "conformity", "shape", "epochs", "random_state"):
+        assert getattr(found, name) == getattr(clf, name), name
+    for name in ("method_", "why_", "model_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
+        assert getattr(found, name) == getattr(clf, name), name
+    assert (found.n_train_, found.n_calibration_) == (clf.n_train_, clf.n_calibration_)
+    assert found.tried_ == clf.tried_
+    assert found.fingerprint_ == clf.fingerprint_
+    assert found.candidates_[0].name == clf.candidates_[0].name
+
+
+def test_a_loaded_classifier_can_be_calibrated_and_fitted(saved):
+    found = conftr.load(saved)
+    found.calibrate(X, NAMES[LABELS], alpha=0.2)
+    assert found.alpha_ == 0.2
+    assert found.set_params(model=()).fit(X, NAMES[LABELS]).n_train_ == 240
+
+
+def test_evidence_comes_back(clf, tmp_path):
+    shown = evidence_of(
+        clf,
+        X,
+        NAMES[LABELS],
+        cells=[{"a": "1"}] * 300,
+        pictures=np.zeros((300, 2, 2), np.uint8),
+        provenance={"file": "x.csv", "rows": {"test": 300}},
+    )
+    found = artefact.evidence(artefact.save(clf, tmp_path, evidence=shown))
+    for name in ("classes", "alpha", "score", "group_names", "calibration_sizes", "group_by"):
+        assert getattr(found, name) == getattr(shown, name), name
+    for name in ("wishes", "cells", "provenance"):
+        assert getattr(found, name) == getattr(shown, name), name
+    for name in ("labels", "groups", "unwanted", "shrink", "pictures"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(shown, name))
+    np.testing.assert_array_equal(found.sets(), shown.sets())
+    np.testing.assert_array_equal(
+        found.candidates[0].probabilities, shown.candidates[0].probabilities
+    )
+
+
+def test_there_may_be_no_evidence(clf, tmp_path):
+    assert artefact.evidence(conftr.save(clf, tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        np.array([3, 1, 2]),
+        np.array(["é", "b", "c d"]),
+        np.array([1.0, 2.0, 30.0]),
+        np.array([True, False, True]),
+        np.array(["x", "y", "z"], object),
+        np.array([1, 2, 3], np.int8),
+    ],
+    ids=["int", "text", "float", "bool", "object", "int8"],
+)
+@pytest.mark.parametrize("kind", [Probabilities, Logits])
+def test_classes_of_any_type(names, kind, tmp_path):
+    classes = np.unique(names)
+    p = RNG.dirichlet(np.ones(len(classes)), 100)
+    clf = ConformalClassifier(classifier=kind(classes.tolist())).fit(p, RNG.choice(classes, 100))
+    found = conftr.load(conftr.save(clf, tmp_path))
+    assert found.classes_.tolist() == clf.classes_.tolist()
+    assert found.classes_.dtype == clf.classes_.dtype
+    assert found.predict(p).tolist() == clf.predict(p).tolist()
+    np.testing.assert_array_equal(found.predict_set(p), clf.predict_set(p))
+
+
+@pytest.mark.parametrize("groups", ["class", np.array(["n", "s"])[np.arange(300) % 2]])
+def test_groups_come_back(groups, tmp_path):
+    clf = fitted(groups=groups, model=(8,))
+    found = conftr.load(conftr.save(clf, tmp_path))
+    of_rows = None if isinstance(groups, str) else groups
+    np.testing.assert_array_equal(found.predict_set(X, of_rows), clf.predict_set(X, of_rows))
+    assert found.calibration_.names == clf.calibration_.names
+    lines = (inside(tmp_path) / "thresholds.csv").read_text().splitlines()
+    assert lines[0] == f"alpha,{clf.calibration_.by},calibration_examples,threshold"
+    assert len(lines) == 1 + 13 * len(clf.thresholds_)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_come_back(library, tmp_path):
+    columns = {f"x{i}": X[:, i].tolist() for i in range(3)}
+    frame = library(columns | {"colour": np.array(["red", "blue"])[LABELS % 2].tolist()})
+    clf = fitted(x=frame)
+    found = conftr.load(conftr.save(clf, tmp_path))
+    np.testing.assert_array_equal(found.predict_proba(frame), clf.predict_proba(frame))
+    assert found.feature_names_in_.tolist() == clf.feature_names_in_.tolist()
+
+
+def test_convolutions_come_back(tmp_path):
+    images = RNG.integers(0, 256, (60, 4, 4), dtype=np.uint8)
+    net = ConformalClassifier(
+        method=conftr.CrossEntropy(), model=conftr.training.ConvNet, epochs=1, random_state=0
+    )
+    net.set_params(model=lambda inputs, classes: conftr.training.ConvNet(inputs, classes, (2,)))
+    net.fit(images, np.arange(60) % 2)
+    found = conftr.load(conftr.save(net, tmp_path))
+    np.testing.assert_array_equal(found.predict_proba(images), net.predict_proba(images))
+
+
+def test_nothing_in_it_is_executed(saved):
+    kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
+    assert kinds == {".json", ".safetensors", ".csv"}
+
+
+def test_what_cannot_be_saved(clf, tmp_path):
+    wrapped = ConformalClassifier(classifier=GaussianNB(), random_state=0)
+    wrapped.fit(np.nan_to_num(X), NAMES[LABELS])
+    with pytest.raises(ArtefactError, match=r"GaussianNB .* only pickle .*Probabilities\("):
+        conftr.save(wrapped, tmp_path / "a")
+    own = fitted(conformity=lambda logits: conftr.thr(logits))
+    with pytest.raises(ArtefactError, match=r"conformity must be one of thr, .* code of yours"):
+        conftr.save(own, tmp_path / "a")
+    from conftr.training.models import Custom, linear
+
+    simple = linear((5,), 3)
+    custom = fitted(model=lambda inputs, classes: Custom(simple.init, simple.apply))
+    with pytest.raises(ArtefactError, match=r"model must be a conftr.training.MLP or ConvNet"):
+        conftr.save(custom, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["settings.json", "weights.safetensors", "evidence.json"])
+def test_a_changed_file_is_named(saved, name):
+    path = inside(saved) / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ArtefactError, match=rf"{name} is damaged or was changed"):
+        conftr.load(saved)
+
+
+@pytest.mark.parametrize("name", ["calibration.safetensors", "thresholds.csv"])
+def test_a_short_or_missing_file_is_named(saved, name):
+    path = inside(saved) / name
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ArtefactError, match=rf"{name} is damaged"):
+        conftr.load(saved)
+    path.unlink()
+    with pytest.raises(ArtefactError, match=rf"{name} is missing"):
+        conftr.load(saved)
+
+
+def change_manifest(saved, change):
+    path = saved / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def test_a_newer_format_is_refused(saved):
+    change_manifest(saved, lambda manifest: manifest.update(format=2))
+    with pytest.raises(ArtefactError, match=r"manifest.json has format 2.* install a newer one"):
+        conftr.load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: manifest["files"].pop("weights.safetensors"),
+        lambda manifest: manifest.update(identity="../../elsewhere"),
+        lambda manifest: manifest.pop("files"),
+        lambda manifest: manifest["files"].update({"../x": "0"}),
+    ],
+)
+def test_a_changed_manifest_is_refused(saved, change):
+    change_manifest(saved, change)
+    with pytest.raises(ArtefactError, match=r"manifest.json is damaged or was changed"):
+        conftr.load(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
+def test_a_manifest_that_is_none(saved, content):
+    (saved / "manifest.json").write_bytes(content)
+    with pytest.raises(ArtefactError, match=r"manifest.json is damaged"):
+        conftr.load(saved)
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(ArtefactError, match=r"There is no classifier in .*no manifest.json"):
+        conftr.load(tmp_path)
+
+
+def test_what_fits_the_manifest_but_is_no_classifier(saved):
+    """Someone who can write a manifest can write anything, but nothing of it is run."""
+    from conftr.classifier.artefact import _identity
+
+    def settings_of_nothing(manifest):
+        import hashlib
+
+        manifest["files"]["settings.json"] = hashlib.sha256(b"{}").hexdigest()
+        manifest["identity"] = _identity(manifest["files"])
+
+    place = inside(saved)
+    (place / "settings.json").write_bytes(b"{}")
+    change_manifest(saved, settings_of_nothing)
+    identity = json.loads((saved / "manifest.json").read_text())["identity"]
+    place.rename(saved / f"model-{identity}")
+    with pytest.raises(ArtefactError, match="is not a classifier that conftr saved"):
+        conftr.load(saved)
+
+
+def test_saving_again_replaces_what_was_there_and_nothing_else(clf, saved):
+    (saved / "report.html").write_text("mine")
+    other = fitted(alpha=0.3, model=(8,))
+    artefact.save(other, saved)
+    assert conftr.load(saved).alpha == 0.3
+    assert artefact.evidence(saved) is None
+    assert sorted(p.name for p in saved.iterdir()) == [
+        "manifest.json",
+        inside(saved).name,
+        "report.html",
+    ]
+    artefact.save(other, saved)
+    assert conftr.load(saved).alpha == 0.3
+
+
+def test_a_save_that_is_killed_leaves_a_whole_classifier(tmp_path):
+    """SIGKILL at any moment: what is there can be loaded, the old or the new."""
+    p = RNG.dirichlet(np.ones(3), 100)
+    clf = ConformalClassifier(classifier=Probabilities(NAMES)).fit(p, NAMES[LABELS[:100]])
+    conftr.save(clf, tmp_path)
+    code = (
+        "import conftr\n"
+        f"one = conftr.load({str(tmp_path)!r})\n"
+        "print('ready', flush=True)\n"
+        "for i in range(10**6):\n"
+        "    one.alpha_ = 0.1 + i % 50 / 100\n"
+        f"    conftr.save(one, {str(tmp_path)!r})\n"
+    )
+    for delay in (0.0, 0.03):
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(delay)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(timeout=60)
+        child.stdout.close()
+        np.testing.assert_array_equal(conftr.load(tmp_path).predict_proba(p), clf.predict_proba(p))
+    conftr.save(clf, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2, "what killed saves left is gone"
+
+
+def test_the_path_may_be_text(clf, tmp_path):
+    assert conftr.save(clf, str(tmp_path / "a" / "b")) == Path(tmp_path / "a" / "b")
+
+
+def test_alpha_is_the_decimal_that_was_given(tmp_path):
+    """float32(0.01) is one hundredth, before saving and after: 99 examples are just enough."""
+    rng = np.random.default_rng(0)
+    y = np.arange(99) % 3
+    p = np.exp(rng.normal(size=(99, 3)))
+    p /= p.sum(axis=1, keepdims=True)
+    clf = ConformalClassifier(np.float32(0.01), classifier=Probabilities([0, 1, 2])).fit(p, y)
+    assert clf.alpha_ == 0.01
+    assert np.isfinite(clf.thresholds_).all()
+    artefact.save(clf, tmp_path / "model")
+    loaded = artefact.load(tmp_path / "model")
+    assert (loaded.thresholds_, loaded.alpha) == (clf.thresholds_, 0.01)
+    np.testing.assert_array_equal(evidence_of(clf, p, y).sets(0), clf.predict_set(p))

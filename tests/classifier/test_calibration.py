@@ -1,0 +1,101 @@
+"""Kept calibration scores give the thresholds and sets of `calibrate` and `predict`, by group."""
+
+import numpy as np
+import pytest
+
+import conftr
+from conftr.classifier.calibration import ALL, CLASS, calibrated, group_values, grouping
+from conftr.conformal.quantile import examples_needed
+
+pytestmark = pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
+N, M, K = 45, 60, 3
+RNG = np.random.default_rng(0)
+CAL = RNG.integers(0, 20, (N, K)).astype(np.float32) / 8
+TEST = RNG.integers(0, 20, (M, K)).astype(np.float32) / 8
+Y = RNG.integers(0, K, N)
+IDS, TEST_IDS = RNG.integers(0, 3, N), RNG.integers(0, 3, M)
+NAMES = np.array(["north", "south", "west"])
+ALPHAS = pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.25, 0.5, 0.9])
+
+
+def kept(**groups):
+    return calibrated(CAL, Y, classes=["a", "b", "c"], **groups)
+
+
+@ALPHAS
+def test_one_threshold(alpha):
+    tau = conftr.calibrate(CAL, Y, alpha)
+    found = kept()
+    assert found.thresholds(alpha) == [tau]
+    sets = found.sets(TEST, found.places(None, M), alpha)
+    np.testing.assert_array_equal(sets, conftr.predict(TEST, tau))
+
+
+@ALPHAS
+def test_one_for_each_class(alpha):
+    taus = conftr.calibrate(CAL, Y, alpha, groups="labels")
+    found = kept(by=CLASS)
+    np.testing.assert_array_equal(found.thresholds(alpha), taus)
+    sets = found.sets(TEST, found.places(None, M), alpha)
+    np.testing.assert_array_equal(sets, conftr.predict(TEST, taus))
+
+
+@ALPHAS
+def test_one_for_each_group(alpha):
+    taus = conftr.calibrate(CAL, Y, alpha, groups=IDS)
+    found = kept(by="region", groups=NAMES[IDS])
+    np.testing.assert_array_equal(found.thresholds(alpha), taus)
+    sets = found.sets(TEST, found.places(NAMES[TEST_IDS], M), alpha)
+    np.testing.assert_array_equal(sets, conftr.predict(TEST, taus[TEST_IDS][:, None]))
+
+
+@pytest.mark.parametrize("by", [ALL, CLASS, "region"])
+def test_standings_make_the_same_sets(by):
+    found = kept(by=by, groups=NAMES[IDS] if by == "region" else None)
+    places = found.places(NAMES[TEST_IDS] if by == "region" else None, M)
+    standing = found.standing(TEST, places)
+    for alpha in (0.05, 0.2, 0.7):
+        ranks = np.array([conftr.conformal.quantile.rank(n, alpha) for n in found.sizes])
+        needed = ranks[None, :] if places is None else ranks[places][:, None]
+        np.testing.assert_array_equal(standing >= needed, found.sets(TEST, places, alpha))
+
+
+def test_an_unseen_group_gets_every_class():
+    found = kept(by="region", groups=NAMES[IDS])
+    places = found.places(["east", "north"], 2)
+    np.testing.assert_array_equal(places, [-1, 0])
+    assert found.sets(TEST[:2], places, 0.5)[0].all()
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({}, f"45 calibration examples are too few for alpha = 0.01, .* least {99}"),
+        ({"by": CLASS}, r"each class; too few for a \(\d+\), b \(\d+\), c"),
+        ({"by": "region", "groups": NAMES[IDS]}, r"each region; too few for north"),
+    ],
+)
+@pytest.mark.filterwarnings("default::conftr.CalibrationWarning")
+def test_too_few_examples_are_named(groups, message):
+    assert examples_needed(0.01) == 99
+    with pytest.warns(conftr.CalibrationWarning, match=message):
+        kept(**groups).warn(0.01)
+
+
+def test_groups_are_plain_values():
+    stamp = np.datetime64("2026-01-01", "D")
+    assert list(group_values(np.array([stamp, None], object), 2)) == ["2026-01-01", "missing"]
+    assert list(group_values([1.5, float("nan")], 2)) == [1.5, "missing"]
+    with pytest.raises(ValueError, match=r"each of the 3 rows; got shape \(2,\)"):
+        group_values([1, 2], 3)
+
+
+def test_what_groups_are_called():
+    import polars as pl
+
+    assert grouping(None, 2)[0] == ALL
+    assert grouping("class", 2) == (CLASS, None)
+    assert grouping([1, 2], 2)[0] == "group"
+    assert grouping(pl.Series("clinic", [1, 2]), 2)[0] == "clinic"
+    with pytest.raises(ValueError, match='"class", "all" or one group a row'):
+        grouping("clinic", 2)

@@ -1,0 +1,586 @@
+"""ConformalClassifier: scikit-learn's own checks, the guarantee, choices, and worded outcomes."""
+
+import pickle
+import warnings
+
+import jax
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import conftr
+from conftr.classifier import learn as learning
+from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.classifier.division import divide
+from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.members.outside import Logits, Probabilities
+
+RNG = np.random.default_rng(0)
+NAMES = np.array(["cat", "dog", "eel"])
+SHAPE = conftr.Shape(avoid=[("cat", "eel")], shrink={"dog": 2})
+
+
+def blobs(n, seed=0):
+    """Three classes that overlap, in four features."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n)
+    return rng.normal(size=(n, 4)) + 1.5 * np.eye(3, 4)[labels], NAMES[labels]
+
+
+X, Y = blobs(600)
+X_TEST, Y_TEST = blobs(500, seed=1)
+SMALL = {"model": (), "epochs": 3, "random_state": 0}
+
+
+def plain(**changes):
+    return ConformalClassifier(**({"method": "cross-entropy", **SMALL} | changes))
+
+
+def quick(**changes):
+    """Without a network, where it makes no difference."""
+    return ConformalClassifier(**({"classifier": GaussianNB(), "random_state": 0} | changes))
+
+
+@pytest.fixture(scope="module")
+def auto():
+    """Everything at once: cross-entropy, conformal training, with wishes and without."""
+    return ConformalClassifier(shape=SHAPE, **SMALL).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def clf():
+    """The plainest classifier."""
+    return plain().fit(X, Y)
+
+
+def covered(sets, y, classes):
+    return sets[np.arange(len(y)), np.searchsorted(classes, y)].mean()
+
+
+@pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
+@pytest.mark.parametrize("classifier", [None, LogisticRegression()], ids=["network", "wrapped"])
+def test_check_estimator(classifier):
+    """All of scikit-learn's checks; one is about SciPy, and is run only where SciPy is told so."""
+    results = check_estimator(ConformalClassifier(classifier=classifier), on_skip=None)
+    others = {one["check_name"] for one in results if one["status"] != "passed"}
+    assert len(results) > 50
+    assert others <= {"check_array_api_input"}
+
+
+def test_pipelines_and_searches():
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    pipeline = make_pipeline(StandardScaler(), plain())
+    grid = {"conformalclassifier__alpha": [0.1, 0.2]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(frame, Y)
+    assert search.best_score_ > 0.5
+    assert set(search.predict(frame)) <= set(NAMES)
+
+
+def test_clone_and_pickle(auto):
+    again = clone(auto)
+    assert not hasattr(again, "classes_")
+    assert again.shape == auto.shape
+    found = pickle.loads(pickle.dumps(auto))
+    np.testing.assert_array_equal(found.predict_set(X_TEST), auto.predict_set(X_TEST))
+
+
+def test_seeds():
+    one, same, other = (plain(random_state=seed).fit(X, Y) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(one.predict_proba(X_TEST), same.predict_proba(X_TEST))
+    assert (one.predict_proba(X_TEST) != other.predict_proba(X_TEST)).any()
+    state = np.random.RandomState(7)
+    assert plain(random_state=state).fit(X, Y).seed_ != plain(random_state=state).fit(X, Y).seed_
+
+
+def test_sets_cover(clf):
+    sets = clf.predict_set(X_TEST)
+    assert sets.dtype == bool
+    assert sets.shape == (500, 3)
+    law = conftr.coverage_law(clf.n_calibration_, 500, 0.1)
+    assert 0.005 < law[round(500 * covered(sets, Y_TEST, clf.classes_))] < 0.995
+
+
+def test_labels_are_the_sets_by_name(clf):
+    sets, probabilities = clf.predict_set(X_TEST), clf.predict_proba(X_TEST)
+    for held, p, names in zip(sets, probabilities, clf.predict_labels(X_TEST), strict=True):
+        assert sorted(names) == sorted(NAMES[held].tolist())
+        assert names == sorted(names, key=lambda name: -p[NAMES.tolist().index(name)])
+
+
+def test_any_alpha(clf):
+    sizes = [clf.predict_set(X_TEST, alpha=alpha).sum() for alpha in (0.02, 0.1, 0.3)]
+    assert sizes == sorted(sizes, reverse=True)
+    np.testing.assert_array_equal(clf.predict_set(X_TEST, alpha=0.1), clf.predict_set(X_TEST))
+
+
+def test_a_row_is_answered_the_same_in_any_company(clf):
+    whole = clf.predict_proba(X_TEST)
+    np.testing.assert_array_equal(whole[300:], clf.predict_proba(X_TEST[300:]))
+    np.testing.assert_array_equal(whole[[7]], clf.predict_proba(X_TEST[[7]]))
+
+
+@pytest.mark.parametrize("conformity", ["aps", "raps", conftr.thr_logits])
+def test_other_scores(conformity):
+    clf = plain(conformity=conformity).fit(X, Y)
+    assert covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) > 0.85
+
+
+def table(x, library):
+    columns = {f"x{i}": column.tolist() for i, column in enumerate(x.T)}
+    columns["x3"] = [None if value > 1 else value for value in columns["x3"]]
+    colours = np.array(["red", "blue", None], object)[np.digitize(x[:, 0], [0, 1.5])]
+    return library(columns | {"colour": colours.tolist()})
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames(library):
+    clf = plain().fit(table(X, library), pd.Series(Y))
+    assert clf.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3", "colour"]
+    expected = clf.predict_set(table(X_TEST, library))
+    turned = table(X_TEST, pl.DataFrame)[["colour", "x3", "x2", "x1", "x0"]]
+    np.testing.assert_array_equal(clf.predict_set(turned), expected)
+    with pytest.raises(ValueError, match="X must be a data frame"):
+        clf.predict(X_TEST)
+    with pytest.raises(ValueError, match="lacks 'colour'"):
+        clf.predict(table(X_TEST, library)[["x0", "x1", "x2", "x3"]])
+    strange = pl.DataFrame(table(X_TEST, pl.DataFrame)).with_columns(colour=pl.lit("green"))
+    assert np.isfinite(clf.predict_proba(strange)).all()
+
+
+def test_images():
+    bright = RNG.integers(0, 100, (300, 5, 6), dtype=np.uint8)
+    y = np.arange(300) % 3
+    bright[y == 1, :3] += 100
+    bright[y == 2, 3:] += 100
+    clf = plain().fit(bright, y)
+    assert clf.model_.inputs == (5, 6)
+    assert clf.score(bright, y) > 0.9
+    with pytest.raises(ValueError, match=r"shape \(n, 5, 6\)|5 features"):
+        clf.predict(bright[:, :4])
+
+
+def test_missing_numbers_and_constant_features():
+    x = np.column_stack([X, np.full(600, 3.0)])
+    x[::7, 1] = np.nan
+    clf = plain().fit(x, Y)
+    other = x[:50].copy()
+    other[:, 4] = 1e6
+    np.testing.assert_array_equal(clf.predict_proba(other), clf.predict_proba(x[:50]))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [pl.Series(Y), pd.Series(Y, dtype="category"), pd.Series(Y, dtype="string"), Y.tolist()],
+    ids=["polars", "category", "string", "list"],
+)
+def test_labels_in_any_container(y):
+    assert quick().fit(X, y).classes_.tolist() == NAMES.tolist()
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.5], [True, False], [3, -1], ["a", "b"]])
+def test_labels_of_any_type(values):
+    y = np.array(values)[(X[:, 0] > 0.5).astype(int)]
+    if y.dtype.kind == "f":
+        with pytest.raises(ValueError, match="Unknown label type"):
+            quick().fit(X, y)
+        y = np.round(y)
+    clf = quick().fit(X, y)
+    assert clf.predict(X).dtype == y.dtype
+    assert set(clf.predict(X)) <= set(y)
+
+
+def test_what_was_chosen_is_told(auto):
+    assert [one.name for one in auto.candidates_[1:]] != []
+    assert {one.name for one in auto.candidates_} == {CROSS_ENTROPY, CONFORMAL, WISHED}
+    assert auto.method_ == auto.candidates_[0].name
+    assert auto.why_.startswith("Chosen by mean set size as the wishes weigh it on 120 validation")
+    assert (auto.n_train_, auto.n_validation_, auto.n_calibration_) == (360, 120, 120)
+    assert auto.batch_size_ == 64
+    assert auto.epochs_ == 3
+    assert auto.learning_rate_ > 0
+    assert auto.thresholds_.shape == (1,)
+    best = min(one.inefficiency for one in auto.tried_)
+    assert any(one.inefficiency == best for one in auto.candidates_)
+    for one in auto.candidates_:
+        same = [tried.inefficiency for tried in auto.tried_ if tried.name == one.name]
+        assert one.inefficiency == min(same)
+
+
+def rows_of(clf):
+    labels = np.unique(Y, return_inverse=True)[1]
+    return divide(labels, alpha=clf.alpha, seed=clf.seed_)
+
+
+def leaves(candidate):
+    return jax.tree.leaves(candidate.source.fitted.params)
+
+
+def assert_same_models(one, other):
+    assert [a.name for a in one.candidates_] == [b.name for b in other.candidates_]
+    assert one.tried_ == other.tried_
+    for ours, theirs in zip(one.candidates_, other.candidates_, strict=True):
+        for a, b in zip(leaves(ours), leaves(theirs), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_calibration_examples_neither_train_nor_choose(auto):
+    """Other labels and other inputs of theirs: the same models, the same choice, other sets."""
+    held = rows_of(auto).calibration
+    x, y = X.copy(), Y.copy()
+    y[held] = RNG.permutation(y[held])
+    x[held] = RNG.normal(size=x[held].shape)
+    other = clone(auto).fit(x, y)
+    assert_same_models(auto, other)
+    assert other.thresholds_ != auto.thresholds_
+
+
+def test_validation_examples_choose_but_do_not_train():
+    division = rows_of(plain(alpha=0.1).set_params(random_state=0).fit(X, Y))
+    labels = np.unique(Y, return_inverse=True)[1].astype(np.int32)
+    task = learning.Task(
+        0.1, conftr.CrossEntropy(), NAMES, conftr.thr, 0, np.inf, model=(), epochs=3
+    )
+    found = []
+    for _ in range(2):
+        found.append(learning.learn(task, X, labels, division, by="all", groups=None))
+        labels[division.validation] = RNG.permutation(labels[division.validation])
+    one, other = found
+    assert one.candidates[0].inefficiency != other.candidates[0].inefficiency
+    pairs = zip(leaves(one.candidates[0]), leaves(other.candidates[0]), strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
+
+
+def test_few_examples_are_not_compared_on():
+    clf = ConformalClassifier(**SMALL).fit(X[:200], Y[:200])
+    assert (clf.method_, clf.n_validation_) == (CROSS_ENTROPY, 0)
+    assert "too few examples to spare" in clf.why_
+    assert clf.candidates_[0].inefficiency is None
+
+
+def test_any_objective():
+    clf = ConformalClassifier(method=conftr.Bel(0.1), **SMALL).fit(X, Y)
+    assert (clf.method_, clf.n_validation_, clf.n_train_) == ("Bel", 0, 480)
+    assert clf.why_ == "Bel: it was asked for."
+
+
+def test_the_time_limit():
+    told = []
+    clf = ConformalClassifier(
+        time_limit=0, progress=lambda *step: told.append(step), **(SMALL | {"epochs": 40})
+    ).fit(X, Y)
+    assert told == [(CROSS_ENTROPY, 1, 41)]  # one epoch, then 40 that were not begun
+    assert clf.epochs_ == 1
+    assert "more were not trained to the end within 0 s" in clf.why_
+
+
+def test_what_was_asked_for_is_trained_however_short_the_time():
+    settings = SMALL | {"epochs": None, "method": "conformal", "time_limit": 0}
+    clf = ConformalClassifier(shape=SHAPE, **settings).fit(X, Y)
+    assert clf.method_ == WISHED
+    assert clf.epochs_ == 1
+
+
+def test_a_run_that_ends_beyond_all_numbers_takes_no_other_with_it():
+    """Its last step is finite; what that leads to is not."""
+    settings = SMALL | {"epochs": 1, "batch_size": 360}
+    clf = ConformalClassifier(learning_rate=3e38, **settings).fit(X, Y)
+    assert np.isfinite(clf.predict_proba(X)).all()
+
+
+def test_one_validation_example_is_refused():
+    with pytest.raises(ValueError, match="validation_size must be 0 or at least 2 examples"):
+        ConformalClassifier(validation_size=1, **SMALL).fit(X, Y)
+
+
+def test_networks_grow_with_the_data():
+    from conftr.classifier.recipes import batch_size_for, epochs_for, model_for, trained_alpha
+
+    widths = [model_for(None, (4,), 3, n).hidden for n in (100, 500, 5000)]
+    assert widths == [(), (64,), (128, 128)]
+    assert model_for((8,), (4,), 3, 100).hidden == (8,)
+    convolutional = model_for(conftr.training.ConvNet, (8, 8), 3, 100)
+    assert convolutional == conftr.training.ConvNet((8, 8), 3)
+    assert [batch_size_for(10_000, alpha) for alpha in (0.2, 0.1, 0.01)] == [64, 64, 512]
+    assert [batch_size_for(n, 0.01) for n in (1, 3, 100, 1000)] == [1, 2, 64, 128]
+    assert [batch_size_for(n, 0.1) for n in (60_000, 10**6)] == [128, 1024]
+    assert [trained_alpha(0.01, batch) for batch in (8, 64, 128, 1024)] == [
+        0.5,
+        6 / 64,
+        6 / 128,
+        0.01,
+    ]
+    mlp = model_for(None, (4,), 3, 5000)
+    assert [epochs_for(n, 64, mlp, (4,)) for n in (500, 50_000, 10**7)] == [50, 12, 5]
+
+
+def test_calibrating_anew(clf):
+    fresh, y = blobs(300, seed=2)
+    other = pickle.loads(pickle.dumps(clf)).calibrate(fresh, y, alpha=0.2)
+    labels = np.searchsorted(NAMES, y)
+    with np.errstate(divide="ignore"):
+        scores = conftr.thr(other.candidates_[0].source.logits(fresh))
+    assert other.thresholds_ == [conftr.calibrate(scores, labels, 0.2)]
+    assert (other.alpha_, other.alpha, other.n_calibration_) == (0.2, 0.1, 300)
+    assert other.calibrate(fresh, y).alpha_ == 0.2
+    with pytest.raises(ValueError, match="classes that are not known: 'cow'"):
+        other.calibrate(fresh[:1], ["cow"])
+
+
+REGIONS, REGIONS_TEST = np.array(["n", "s"])[np.arange(600) % 2], np.array(["n", "s", "w"])
+
+
+def test_groups_have_their_own_thresholds():
+    clf = plain().fit(X, Y, groups=pd.Series(REGIONS, name="region"))
+    assert clf.calibration_.by == "region"
+    assert clf.calibration_.names == ("n", "s")
+    assert clf.thresholds_.shape == (2,)
+    groups = np.array(["s", "n"])[np.arange(500) % 2]
+    sets = clf.predict_set(X_TEST, groups)
+    swapped = clf.predict_set(X_TEST[::-1], groups[::-1])[::-1]
+    np.testing.assert_array_equal(sets, swapped)
+    with pytest.warns(conftr.CalibrationWarning, match="no calibration example has region w, x:"):
+        assert clf.predict_set(X_TEST[:2], ["w", "x"]).all()
+    with pytest.raises(ValueError, match="groups must hold the region of every row"):
+        clf.predict_set(X_TEST)
+    with pytest.raises(ValueError, match="pass the region of every row"):
+        clf.calibrate(X_TEST, Y_TEST)
+    assert clf.calibrate(X_TEST, Y_TEST, groups="all").thresholds_.shape == (1,)
+    with pytest.raises(ValueError, match="groups must be None"):
+        clf.predict_set(X_TEST, groups)
+
+
+def test_classes_have_their_own_thresholds():
+    clf = plain().fit(X, Y, groups="class")
+    assert clf.thresholds_.shape == (3,)
+    assert clf.calibrate(X_TEST, Y_TEST).thresholds_.shape == (3,)
+    assert clf.predict_set(X_TEST).any(axis=0).all()
+
+
+def probabilities(rng, n, classes=3):
+    labels = rng.choice(classes, n, p=np.arange(1, classes + 1) / sum(range(1, classes + 1)))
+    logits = rng.normal(size=(n, classes)) + np.eye(classes)[labels]
+    return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True), labels
+
+
+def test_coverage_is_what_was_promised():
+    """Over many calibration sets its mean is 1 - r / (n + 1), r = 3 of n = 29: exactly 0.9."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(400):
+        clf = ConformalClassifier(classifier=Probabilities(range(3)))
+        clf.calibrate(*probabilities(rng, 29))
+        p, y = probabilities(rng, 100)
+        found.append(clf.predict_set(p)[np.arange(100), y].mean())
+    assert abs(np.mean(found) - 0.9) < 4 * np.std(found) / 20
+
+
+def test_coverage_through_fit_with_rare_classes():
+    """The division too must leave calibration and test examples exchangeable."""
+    rng, found = np.random.default_rng(0), []
+    weights = np.array([0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
+    for seed in range(150):
+        y = rng.choice(6, 400, p=weights)
+        x = rng.normal(size=(400, 3)) + np.eye(6, 3)[y] + 0.5 * y[:, None]
+        clf = quick(calibration_size=39, random_state=seed)
+        clf.fit(x[:200], y[:200])
+        known = np.isin(y[200:], clf.classes_)
+        sets = clf.predict_set(x[200:])
+        truth = np.searchsorted(clf.classes_, y[200:]) % len(clf.classes_)
+        found.append((sets[np.arange(200), truth] & known).mean())
+    assert abs(np.mean(found) - 0.9) < 4 * np.std(found) / np.sqrt(150)
+
+
+def test_a_classifier_of_scikit_learn():
+    clf = quick().fit(X, Y)
+    assert (clf.method_, clf.n_train_, clf.n_validation_) == ("GaussianNB", 480, 0)
+    assert 0.85 < covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) < 0.95
+    np.testing.assert_allclose(
+        clf.predict_proba(X_TEST).sum(axis=1), np.ones(len(X_TEST)), rtol=1e-9
+    )
+
+
+def test_a_fitted_classifier_only_calibrates():
+    inner = GaussianNB().fit(X, Y)
+    clf = ConformalClassifier(classifier=FrozenEstimator(inner)).fit(X_TEST, Y_TEST)
+    assert (clf.n_train_, clf.n_calibration_) == (0, 500)
+    np.testing.assert_allclose(clf.predict_proba(X), inner.predict_proba(X), atol=1e-12)
+
+
+def test_a_fitted_classifier_has_its_classes_in_any_order():
+    inner = GaussianNB().fit(X, Y)
+
+    class Turned(ClassifierMixin, BaseEstimator):
+        classes_ = inner.classes_[[2, 0, 1]]
+        is_fitted_ = True
+
+        def fit(self, x, y):
+            return self
+
+        def predict_proba(self, x):
+            return inner.predict_proba(x)[:, [2, 0, 1]]
+
+    clf = ConformalClassifier(classifier=FrozenEstimator(Turned())).fit(X_TEST, Y_TEST)
+    assert (clf.predict(X) == inner.predict(X)).all()
+
+
+def test_texts():
+    words = np.array(["meow purr", "woof bark", "swim slither"])
+    labels = np.arange(90) % 3
+    inner = make_pipeline(CountVectorizer(), MultinomialNB())
+    clf = ConformalClassifier(classifier=inner, random_state=0)
+    clf.fit(words[labels].tolist(), NAMES[labels])
+    assert clf.predict_labels(["woof woof"])[0][0] == "dog"
+
+
+def test_outputs_of_anything():
+    rng = np.random.default_rng(0)
+    p, y = probabilities(rng, 200)
+    p[:50, 0], p[:50, 1:] = 0.0, 0.5
+    names = NAMES[::-1]
+    by_p = ConformalClassifier(classifier=Probabilities(names)).fit(p, names[y])
+    with np.errstate(divide="ignore"):
+        logits = np.maximum(np.log(p), -700)
+    by_logits = ConformalClassifier(classifier=Logits(names)).fit(logits, names[y])
+    np.testing.assert_array_equal(by_p.classes_, names)
+    np.testing.assert_array_equal(by_p.predict_set(p[60:]), by_logits.predict_set(logits[60:]))
+    with pytest.raises(ValueError, match=r"must lie in 0..1; got .* For logits use"):
+        by_p.predict(logits)
+    with pytest.raises(ValueError, match="one column for each of the 3 classes"):
+        by_p.predict(p[:, :2])
+
+
+def test_a_class_that_was_not_trained_on_has_probability_zero():
+    y = np.array([0] * 20 + [1] * 20)
+    x = y[:, None] + RNG.normal(size=(40, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", conftr.CalibrationWarning)
+        for seed in range(20):
+            y[-1] = 2  # which may or may not be among the training examples
+            clf = quick(random_state=seed).fit(x, y)
+            assert clf.predict_proba(x).shape == (40, 3)
+
+
+def test_too_little_data_for_alpha():
+    with pytest.warns(conftr.CalibrationWarning, match=r"20 calibration examples .* at least 99"):
+        clf = quick(alpha=0.01).fit(X[:60], Y[:60])
+    assert clf.predict_set(X_TEST).all()
+    assert clf.thresholds_ == [-np.inf]
+
+
+def test_a_class_with_three_examples():
+    y = Y.copy().astype("U8")
+    y[:3] = "rare"
+    clf = quick().fit(X, y)
+    assert clf.predict_set(X_TEST).shape == (500, 4)
+    with pytest.warns(conftr.CalibrationWarning, match=r"each class; too few for rare \(\d\)"):
+        clf.fit(X, y, groups="class")
+    assert clf.predict_set(X_TEST)[:, 3].all()
+
+
+def test_ten_thousand_classes():
+    y = np.tile(np.arange(10_000), 2)
+    x = np.stack([y % 100, y // 100], axis=1) + RNG.normal(size=(20_000, 2))
+    clf = ConformalClassifier(model=(), epochs=1, batch_size=4096, random_state=0)
+    clf.set_params(method="cross-entropy", validation_size=0, calibration_size=500).fit(x, y)
+    sets = clf.predict_set(x[:50])
+    assert sets.shape == (50, 10_000)
+    with pytest.raises(ValueError, match="avoid or separate classes where there are more than"):
+        clf.set_params(method="conformal", shape=conftr.Shape(avoid=[(1, 2)])).fit(x, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 0}, "alpha must lie strictly between 0 and 1; got 0"),
+        ({"alpha": 1.5}, "alpha must lie strictly between 0 and 1; got 1.5"),
+        ({"method": "magic"}, "method must be one of auto, cross-entropy, conformal or an"),
+        ({"method": conftr.ConfTr}, "method must be one of"),
+        ({"conformity": "lac"}, "conformity must be one of thr, aps, raps"),
+        ({"shape": conftr.Shape(avoid=[("cat", "cow")]), "method": "auto"}, "no class 'cow'"),
+        ({"batch_size": 1000}, "batch_size must be at most 360"),
+        ({"epochs": 0}, "epochs must be finite and at least 1"),
+        ({"learning_rate": -1}, "learning_rate must be finite and above 0"),
+        ({"time_limit": -1}, "time_limit must be finite and at least 0"),
+        ({"learning_rate": 1e30}, "no training run went through"),
+    ],
+)
+def test_settings_that_cannot_be(settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        plain(**settings).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.full(600, "cat"), "y holds one class only, 'cat'"),
+        (np.where(np.arange(600) == 5, np.nan, 1.0), "1 are missing, the first in row 5"),
+        (np.where(np.arange(600) == 5, None, Y), "1 are missing, the first in row 5"),
+        (pd.Series([pd.NA, *Y[1:]], dtype="string"), "1 are missing, the first in row 0"),
+        (np.array(["a", 1], object)[np.arange(600) % 2], "one type|Unknown label type"),
+        (np.linspace(0, 1, 600), "Unknown label type: continuous"),
+        (None, "requires y to be passed"),
+        (Y[:10], "inconsistent numbers of samples"),
+    ],
+)
+def test_labels_that_cannot_be(y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        plain().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [(["a"], "two or more"), (["a", "a"], "all different"), (["a", 1], "of one type")],
+)
+def test_classes_that_cannot_be(classes, message):
+    with pytest.raises(ValueError, match=message):
+        ConformalClassifier(classifier=Probabilities(classes)).fit(np.ones((3, 2)) / 2, ["a"] * 3)
+
+
+def test_a_classifier_without_probabilities():
+    with pytest.raises(TypeError, match="classifier must have predict_proba"):
+        ConformalClassifier(classifier=LinearSVC()).fit(X, Y)
+
+
+def test_a_model_that_is_none():
+    with pytest.raises(TypeError, match="model must be None, widths of hidden layers"):
+        plain(model="mlp").fit(X, Y)
+
+
+def test_evidence_is_what_is_predicted(auto):
+    shown = evidence_of(auto, X_TEST, Y_TEST, provenance={"file": "blobs"})
+    assert [one.name for one in shown.candidates] == [one.name for one in auto.candidates_]
+    for alpha in (0.05, 0.1, 0.3):
+        sets = auto.predict_set(X_TEST, alpha=alpha)
+        np.testing.assert_array_equal(shown.sets(alpha=alpha), sets)
+    np.testing.assert_array_equal(shown.candidates[0].probabilities, auto.predict_proba(X_TEST))
+    assert shown.classes == ("cat", "dog", "eel")
+    assert shown.group_by is None
+    assert shown.wishes == ("shrink 'dog' (weight 2)", "avoid 'cat' and 'eel' (weight 1)")
+    np.testing.assert_array_equal(np.argwhere(shown.unwanted), [[0, 2], [2, 0]])
+    np.testing.assert_array_equal(shown.shrink, [1, 2, 1])
+    # The others are calibrated on the same examples.
+    other = shown.sets(candidate=1)
+    assert covered(other, Y_TEST, auto.classes_) > 0.8
+
+
+@pytest.mark.parametrize("groups", ["class", REGIONS])
+def test_evidence_by_group(groups):
+    clf = plain().fit(X, Y, groups=groups)
+    of_test = None if isinstance(groups, str) else REGIONS_TEST[np.arange(500) % 3]
+    shown = evidence_of(clf, X_TEST, Y_TEST, groups=of_test)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", conftr.CalibrationWarning)
+        expected = clf.predict_set(X_TEST, of_test)
+    np.testing.assert_array_equal(shown.sets(), expected)
+    assert shown.group_by == ("class" if of_test is None else "group")
+    assert len(shown.group_names) == len(shown.calibration_sizes) == 3

@@ -1,0 +1,147 @@
+"""`tune`: settings searched on training examples alone, and what is said of it."""
+
+import json
+
+import jax
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from typer.testing import CliRunner
+
+import conftr
+from conftr import ConformalClassifier, training
+from conftr.classifier import artefact
+from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.classifier.division import held_out
+from conftr.cli import app
+from conftr.data.own import Own
+from conftr.experiments.own import rows_to_learn_from
+from conftr.jobs import fitting
+
+NAMES = np.array(["cat", "dog", "eel"])
+TASK = fitting.Task(method="cross-entropy", tune=4, seed=3)
+SMALL = {"model": (), "epochs": 2, "random_state": 0}
+
+
+def blobs(n, seed=0):
+    """Three classes that overlap, in four features."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n)
+    x = rng.normal(size=(n, 4)) + 1.5 * np.eye(3, 4)[labels]
+    return x.astype(np.float32), NAMES[labels]
+
+
+X, Y = blobs(1100)
+
+
+def tuned(**changes):
+    return ConformalClassifier(**({"tune": 3, **SMALL} | changes)).fit(X, Y)
+
+
+def silent(*_):
+    pass
+
+
+@pytest.fixture(scope="module")
+def wished():
+    """Conformal training with wishes and without."""
+    return tuned(method="conformal", shape=conftr.Shape(avoid=[("cat", "eel")]))
+
+
+def test_neither_calibration_nor_test_labels_have_a_say():
+    ours = rows_to_learn_from(Own(X, Y, None, {}), alpha=TASK.alpha, seed=TASK.seed)
+    others = np.setdiff1d(np.arange(len(Y)), ours)
+    wrong = Y.copy()
+    wrong[others] = np.roll(NAMES, 1)[np.searchsorted(NAMES, Y[others])]
+    one, other = (fitting.fit(Own(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))
+    assert one.tuning_ == other.tuning_
+    assert one.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
+    assert one.tried_ == other.tried_
+    assert one.why_ == other.why_
+    params = [jax.tree.leaves(clf.candidates_[0].source.fitted.params) for clf in (one, other)]
+    assert all(np.array_equal(a, b) for a, b in zip(*params, strict=True))
+    assert one.thresholds_ != other.thresholds_
+
+
+def test_each_kind_of_training_is_searched_and_what_was_found_is_trained(wished):
+    account = wished.tuning_
+    assert account["settings"] == 3
+    assert list(account["found"]) == [WISHED, CONFORMAL, CROSS_ENTROPY]
+    better = [
+        found for found in account["found"].values() if found["measure"] < found["measure_before"]
+    ]
+    assert better
+    plain = tuned(method="conformal", shape=wished.shape, tune=None)
+    assert plain.tuning_ is None
+    assert len(wished.tried_) == len(plain.tried_) + len(better)
+    assert set(plain.tried_) < set(wished.tried_)
+    for found in better:
+        rate = f"learning rate {found['learning_rate']:g}, weight decay {found['weight_decay']:g};"
+        assert any(rate in one.words for one in wished.tried_)
+    told = f"3 settings of {WISHED} and of {CONFORMAL} and of {CROSS_ENTROPY} were compared on"
+    assert told in wished.why_
+
+
+def test_an_account_of_the_search_is_saved(wished, tmp_path):
+    artefact.save(wished, tmp_path / "model")
+    found = artefact.load(tmp_path / "model")
+    assert found.tuning_ == wished.tuning_
+    assert found.tune == 3
+
+
+def test_an_objective_of_ones_own_is_tuned_where_nothing_else_can_choose():
+    objective = conftr.ConfTr(0.1, quantile=conftr.OrderStatistic(), loss_matrix=conftr.identity)
+    clf = tuned(method=objective)
+    found = clf.tuning_["found"]["ConfTr"]
+    assert clf.n_validation_ == 0
+    assert found["measure"] < found["measure_before"]
+    assert clf.learning_rate_ == found["learning_rate"] != 0.01
+    assert f"temperature {found['temperature']:g}" in clf.candidates_[0].words
+    assert clf.why_.endswith("held-out training examples; those chosen were found there.")
+
+
+def test_what_cannot_be_searched_is_said():
+    few = ConformalClassifier(method="cross-entropy", tune=3, **SMALL).fit(X[:300], Y[:300])
+    assert "No settings were searched: there are too few training examples" in few.why_
+    late = tuned(method="cross-entropy", time_limit=0)
+    assert late.why_.endswith("No search for settings was over within 0 s.")
+    assert late.tuning_["found"] == {}
+
+
+def test_a_batch_of_nearly_all_examples_is_searched_with_what_there_is():
+    clf = tuned(method="cross-entropy", batch_size=640)
+    assert clf.batch_size_ == 640
+    assert clf.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
+
+
+@pytest.mark.parametrize("wrong", [{"tune": 1}, {"tune": 2.5}, {"classifier": GaussianNB()}])
+def test_what_makes_no_search_is_refused(wrong):
+    with pytest.raises(ValueError, match="tune must be"):
+        tuned(**wrong)
+
+
+def test_examples_held_out_are_of_every_class_and_leave_the_others():
+    labels = np.searchsorted(NAMES, Y)
+    rows, held = held_out(labels, alpha=0.1, seed=0)
+    assert np.array_equal(np.sort([*rows, *held]), np.arange(len(Y)))
+    assert len(held) == 220
+    assert set(labels[held]) == {0, 1, 2}
+
+
+def test_the_command_line_tells_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(X, schema=list("abcd")).with_columns(kind=pl.Series(Y)).write_csv("rows.csv")
+    asked = ["fit", "rows.csv", "--target", "kind", "--method", "cross-entropy", "--tune", "2"]
+    done = CliRunner().invoke(app, [*asked, "--json"])
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found["tuning"]["settings"] == 2
+    assert "2 settings of cross-entropy were compared on 106 held-out training ex" in found["why"]
+    assert "tuning · found · cross-entropy" in (tmp_path / found["report"]).read_text()
+    assert artefact.evidence("rows-conftr").provenance["tuning"] == found["tuning"]
+    done = CliRunner().invoke(app, [*asked, "--overwrite", "--quiet"])
+    assert "2 settings of cross-entropy were compared" in done.stdout.replace("\n          ", " ")
+    assert done.stderr == ""

@@ -1,0 +1,633 @@
+"""fit, predict, calibrate, report, demo: as a person with a file uses them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
+from conftr.classifier import artefact
+from conftr.cli import app, wishes
+from conftr.cli.manners import in_words
+from conftr.conformal.metrics import coverage_law
+from conftr.data.dataset import permutation
+from conftr.jobs import answers, summary
+
+CLASSES = ["blue", "green", "red"]
+
+
+def run(*arguments):
+    """`conftr ARGUMENTS`, without a place for compiled programs of the whole process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "use_compilation_cache", lambda: None)
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def ran(*arguments):
+    done = run(*arguments)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def told(done):
+    """The lines of a summary by their first words."""
+    whole = done.stdout.replace("\n          ", " ")
+    return dict(line.split(maxsplit=1) for line in whole.splitlines())
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    k = rng.integers(0, 3, n)
+    return pl.DataFrame(
+        {
+            "id": [f"row {i}" for i in range(n)],
+            "x": (rng.normal(size=n) + 1.5 * (k == 2)).round(4),
+            "w": (rng.normal(size=n) - 1.5 * (k == 0)).round(4),
+            "site": rng.choice(["north", "south"], n),
+            "code": rng.choice(["1", "2", "x9"], n),
+            "ok": rng.random(n) < 0.5,
+            "colour": [CLASSES[i] for i in k],
+        }
+    ).with_columns(x=pl.when(pl.Series(rng.random(n) > 0.1)).then(pl.col("x")))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with files of rows to learn from and rows to ask about, and a model."""
+    folder = tmp_path_factory.mktemp("own")
+    rows(700, 0).write_csv(folder / "rows.csv")
+    rows(500, 1).write_csv(folder / "new.csv")
+    rows(500, 1).write_parquet(folder / "new.parquet")
+    rows(0, 1).write_csv(folder / "head.csv")
+    (folder / "twins.csv").write_text("a,a,y\n1,2,x\n3,4,z\n")
+    return folder
+
+
+FIT = ["--target", "colour", "--drop", "id", "--method", "cross-entropy", "--time-limit", "0"]
+
+
+@pytest.fixture(scope="module")
+def fitted(place):
+    return ran("fit", place / "rows.csv", *FIT, "--out", place / "model", "--alpha", 0.2)
+
+
+@pytest.fixture
+def model(fitted, place):
+    return place / "model"
+
+
+def test_fit_says_what_came_out_and_where_it_is(fitted, place):
+    words = told(fitted)
+    assert words["Promise"] == "at least 80 % of the sets hold the true class."
+    assert "of 140 test rows (chance allows" in words["Coverage"]
+    assert words["Coverage"].endswith("agrees with the promise.")
+    assert "classes a set" in words["Size"]
+    assert words["Method"].startswith("cross-entropy")
+    assert Path(words["Model"]) == place / "model"
+    assert Path(words["Report"]).read_text().startswith("<!DOCTYPE html>")
+    assert words["Next"].startswith(f"conftr predict {place / 'model'} NEW.csv")
+    assert "cross-entropy: epoch" in fitted.stderr
+
+
+def test_the_test_rows_are_seen_by_nothing_but_the_report(fitted, place):
+    shown = artefact.evidence(place / "model")
+    parts = shown.provenance["rows"]
+    assert sum(parts.values()) == 700
+    assert parts["tested on"] == len(shown.labels) == 140
+    assert shown.provenance["target"] == "colour"
+    assert shown.provenance["file"] == "rows.csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("source", ["new.csv", "new.parquet"])
+def test_predict_writes_the_sets_in_order(model, place, tmp_path, kind, source):
+    out = tmp_path / f"sets.{kind}"
+    done = ran("predict", model, place / source, "--out", out, "--keep", "id")
+    found = {
+        "csv": pl.read_csv,
+        "tsv": lambda path: pl.read_csv(path, separator="\t"),
+        "parquet": pl.read_parquet,
+        "jsonl": pl.read_ndjson,
+    }[kind](out)
+    assert found.columns == ["row", "id", "set", "size", "likeliest", "p_blue", "p_green", "p_red"]
+    assert found["row"].to_list() == list(range(1, 501))
+    assert found["id"].to_list() == rows(500, 1)["id"].to_list()
+    clf, asked = artefact.load(model), rows(500, 1).drop("id", "colour")
+    sets = found["set"].to_list()
+    if kind in ("csv", "tsv"):
+        sets = [text.split("|") if text else [] for text in sets]
+    assert sets == clf.predict_labels(asked)
+    assert found["size"].to_list() == [len(one) for one in sets]
+    assert found["likeliest"].to_list() == clf.predict(asked).tolist()
+    p = found.select("p_blue", "p_green", "p_red").to_numpy()
+    np.testing.assert_allclose(p, clf.predict_proba(asked), atol=6e-7)
+    covered = np.mean([y in one for y, one in zip(rows(500, 1)["colour"], sets, strict=True)])
+    assert f"{100 * covered:.1f} % of the 500 sets whose 'colour' is known hold it" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+
+
+def test_predict_prints_where_no_file_is_named(model, place):
+    done = ran("predict", model, place / "new.csv", "--no-probabilities", "--quiet")
+    found = pl.read_csv(done.stdout.encode())
+    assert found.columns == ["row", "set", "size", "likeliest"]
+    assert len(found) == 500
+    assert done.stderr == ""
+
+
+def test_predict_at_another_alpha_is_exact(model, place, tmp_path):
+    ran("predict", model, place / "new.csv", "--alpha", 0.03, "--out", tmp_path / "sets.jsonl")
+    found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
+    asked = rows(500, 1).drop("id", "colour")
+    assert found == artefact.load(model).predict_labels(asked, alpha=0.03)
+
+
+def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):
+    asked = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
+    done = ran(*asked, "--keep", "id", "--alpha", 0.0001)
+    assert "too few for alpha = 0.0001, which needs at least 9999" in done.stderr
+    with pytest.warns(CalibrationWarning, match="too few for alpha"):
+        artefact.load(model).predict_set(rows(5, 1).drop("id", "colour"), alpha=0.0001)
+
+
+def test_predict_counts_in_json(model, place, tmp_path):
+    done = ran("predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--json")
+    counted = json.loads(done.stdout)
+    assert counted["rows"] == counted["labelled"] == 500
+    assert counted["strangers"] == counted["unseen"] == 0
+    assert done.stderr == ""
+
+
+def test_labels_that_the_model_never_met_are_told(model, place, tmp_path):
+    rows(20, 2).with_columns(colour=pl.lit("pink")).write_csv(tmp_path / "pink.csv")
+    done = ran("predict", model, tmp_path / "pink.csv", "--out", tmp_path / "sets.csv")
+    assert "0.0 % of the 20 sets" in done.stderr
+    assert "20 of these rows are of classes that the model never met" in done.stderr
+
+
+def test_a_file_without_labels_or_rows_is_answered_too(model, tmp_path):
+    rows(3, 2).drop("colour").write_csv(tmp_path / "bare.csv")
+    done = ran("predict", model, tmp_path / "bare.csv", "--out", tmp_path / "sets.csv")
+    assert "known" not in done.stderr
+    rows(3, 2).clear().write_csv(tmp_path / "none.csv")
+    done = ran("predict", model, tmp_path / "none.csv", "--out", tmp_path / "sets.csv")
+    assert "there are no rows" in done.stderr
+    assert pl.read_csv(tmp_path / "sets.csv").width == 7
+
+
+def test_a_failed_prediction_leaves_the_file_that_was_there(model, place, tmp_path):
+    text = (place / "new.csv").read_text().splitlines()
+    text[400] = text[400].replace("row 399,", "row 399,oops")
+    (tmp_path / "bad.csv").write_text("\n".join(text))
+    (tmp_path / "sets.csv").write_text("before")
+    done = run("predict", model, tmp_path / "bad.csv", "--out", tmp_path / "sets.csv")
+    assert done.exit_code == 1
+    assert "row 400 has 'oops" in done.stderr
+    assert (tmp_path / "sets.csv").read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "sets.csv"]
+
+
+def test_report_is_made_again(model, tmp_path):
+    done = ran("report", model, "--out", tmp_path)
+    assert done.stdout == f"Report: {tmp_path / 'report.html'}\n"
+    assert (tmp_path / "report.html").read_text() == (model / "report.html").read_text()
+    assert list((tmp_path / "figures").glob("*.png"))
+
+
+def test_the_same_command_gives_the_same_model_and_json(model, place, tmp_path):
+    out = tmp_path / "again"
+    done = ran("fit", place / "rows.csv", *FIT, "--out", out, "--alpha", 0.2, "--json")
+    found = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert found["model"] == str(out)
+    assert found["verdict"] == "agrees"
+    assert found["candidates"][0]["name"] == "cross-entropy"
+    asked = rows(500, 1).drop("id", "colour")
+    first, second = (artefact.load(path).predict_proba(asked) for path in (model, out))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_what_the_user_should_know_of_a_file_is_said(place, tmp_path):
+    frame = pl.concat([rows(700, 0), rows(1, 1).with_columns(colour=pl.lit("pink"))])
+    frame = frame.with_columns(id=pl.Series([f"row {i}" for i in range(701)]))
+    frame.write_csv(tmp_path / "rows.csv")
+    arguments = [tmp_path / "rows.csv", *FIT[:2], *FIT[4:], "--out", tmp_path / "model"]
+    seeds = (seed for seed in range(100) if 700 in permutation(701, seed)[:140])
+    done = ran("fit", *arguments, "--seed", next(seeds))
+    assert "column 'id' is different in every row" in done.stderr
+    assert "too rare to be tested on, and only learned from: pink" in done.stderr
+    assert "pink" in artefact.evidence(tmp_path / "model").classes
+
+
+def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
+    (tmp_path / "thesis.txt").write_text("all of it")
+    arguments = ["fit", place / "rows.csv", *FIT, "--out", tmp_path]
+    done = run(*arguments)
+    assert done.exit_code == 1
+    assert "holds something already" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    done = run("fit", place / "rows.csv", *FIT, "--out", tmp_path / "thesis.txt", "--overwrite")
+    assert "must be a folder" in done.stderr
+
+
+def test_groups_have_their_own_promise(place, tmp_path):
+    out = tmp_path / "model"
+    found = json.loads(
+        ran("fit", place / "rows.csv", *FIT, "--group-by", "site", "--out", out, "--json").stdout
+    )
+    assert found["group_by"] == "site"
+    assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    words = dict(summary.lines(found))
+    assert words["Promise"].endswith("hold the true class, in each site.")
+    assert "2 of 2 groups agree with the promise" in words["Coverage"]
+    assert sum(group["test_rows"] for group in found["groups"]) == found["test_rows"]
+    elsewhere = rows(40, 3).with_columns(site=pl.lit("west"))
+    elsewhere.write_csv(tmp_path / "west.csv")
+    done = ran("predict", out, tmp_path / "west.csv", "--out", tmp_path / "sets.parquet")
+    assert "40 rows are of groups without a threshold: they get every class" in done.stderr
+    assert (pl.read_parquet(tmp_path / "sets.parquet")["size"] == 3).all()
+    rows(40, 3).drop("site").write_csv(tmp_path / "no-site.csv")
+    done = run("predict", out, tmp_path / "no-site.csv")
+    assert "there is no column 'site'" in done.stderr
+    # Thresholds for sites say nothing of other groups.
+    anew = ["calibrate", out, place / "new.csv", "--group-by", "code", "--out", tmp_path / "anew"]
+    assert "Before" not in told(ran(*anew))
+
+
+def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
+    shifted = rows(900, 4).with_columns(pl.col("x") + 1.5)
+    shifted.write_csv(tmp_path / "fresh.csv")
+    out = tmp_path / "anew"
+    done = ran("calibrate", model, tmp_path / "fresh.csv", "--out", out, "--seed", 3)
+    words = told(done)
+    assert "of 900 fresh rows" in words["Before"]
+    assert "below what chance explains" in words["Before"]
+    assert "of 180 test rows" in words["Coverage"]
+    assert words["Coverage"].endswith("agrees with the promise.")
+    clf = artefact.load(out)
+    assert clf.n_calibration_ == 720
+    assert clf.alpha_ == 0.2
+    asked = rows(500, 1).drop("id", "colour")
+    np.testing.assert_array_equal(
+        clf.predict_proba(asked), artefact.load(model).predict_proba(asked)
+    )
+
+
+def test_classes_that_a_model_does_not_know_cannot_calibrate_it(model, place, tmp_path):
+    rows(40, 3).with_columns(colour=pl.lit("pink")).write_csv(tmp_path / "pink.csv")
+    done = run("calibrate", model, tmp_path / "pink.csv", "--out", tmp_path / "anew")
+    assert (
+        "has classes that the model does not know: pink. It knows blue, green, red" in done.stderr
+    )
+
+
+def outputs(n, seed):
+    """Probabilities (n, 3) of a system that is right more often than not, and the truth."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    logits = rng.normal(size=(n, 3)) + 2 * np.eye(3)[y]
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return p, y
+
+
+def test_probabilities_of_another_system_from_a_table(tmp_path):
+    p, y = outputs(2000, 0)
+    frame = pl.DataFrame(p, schema=CLASSES).with_columns(
+        truth=pl.Series([CLASSES[k] for k in y]), id=pl.Series(range(2000))
+    )
+    frame[:1200].write_csv(tmp_path / "p.csv")
+    frame[1200:].write_csv(tmp_path / "new.csv")
+    out = tmp_path / "model"
+    asked = ["--target", "truth", "--drop", "id", "--alpha", 0.05, "--out", out, "--score", "aps"]
+    found = json.loads(
+        ran("calibrate", "probabilities", tmp_path / "p.csv", *asked, "--json").stdout
+    )
+    assert found["verdict"] == "agrees"
+    assert found["calibration_rows"] == 960
+    assert found["score"] == "aps"
+    counted = json.loads(
+        ran("predict", out, tmp_path / "new.csv", "--out", tmp_path / "s.csv", "--json").stdout
+    )
+    law = coverage_law(960, 800, 0.05)
+    assert 0.0005 < law[counted["covered"]] < 0.9995
+    found = pl.read_csv(tmp_path / "s.csv").select("p_blue", "p_green", "p_red")
+    np.testing.assert_allclose(found.to_numpy(), p[1200:], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_outputs_of_another_system_from_arrays(tmp_path, kind):
+    p, y = outputs(1000, 1)
+    np.save(tmp_path / "p.npy", p if kind == "probabilities" else np.log(p) + 7)
+    np.save(tmp_path / "y.npy", y)
+    arguments = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy"]
+    found = json.loads(
+        ran("calibrate", kind, *arguments, "--out", tmp_path / "model", "--json").stdout
+    )
+    assert found["classes"] == ["0", "1", "2"]
+    assert found["verdict"] == "agrees"
+    named = ran(
+        "calibrate", kind, *arguments, "--classes", "a,b,c", "--out", tmp_path / "abc", "--json"
+    )
+    assert named.exit_code == 0
+    done = ran("predict", tmp_path / "model", tmp_path / "p.npy", "--out", tmp_path / "s.parquet")
+    assert "1,000 rows" in done.stderr
+    assert pl.read_parquet(tmp_path / "s.parquet").columns[-3:] == ["p_0", "p_1", "p_2"]
+
+
+def test_names_of_classes_that_are_numbers_are_names(tmp_path):
+    p, y = outputs(1000, 1)
+    np.savez(tmp_path / "turned.npz", X=p[:, ::-1], y=y)
+    arguments = ["--classes", "2,1,0", "--out", tmp_path / "m"]
+    done = ran("calibrate", "probabilities", tmp_path / "turned.npz", *arguments, "--json")
+    found = json.loads(done.stdout)
+    assert found["classes"] == ["2", "1", "0"]
+    assert found["candidates"][0]["accuracy"] > 0.7
+
+
+def test_outputs_of_another_system_by_group(tmp_path):
+    p, y = outputs(1000, 1)
+    frame = pl.DataFrame(p, schema=CLASSES).with_columns(
+        truth=pl.Series([CLASSES[k] for k in y]), site=pl.Series(["north", "south"] * 500)
+    )
+    frame.write_csv(tmp_path / "p.csv")
+    asked = ["probabilities", tmp_path / "p.csv", "--target", "truth", "--out", tmp_path / "m"]
+    found = json.loads(ran("calibrate", *asked, "--group-by", "site", "--json").stdout)
+    assert found["classes"] == CLASSES
+    assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    frame.drop("site").with_columns(id=pl.Series(np.linspace(0, 1, 1000))).write_csv(
+        tmp_path / "p.csv"
+    )
+    done = run("calibrate", *asked, "--overwrite")
+    assert "the probabilities of a row must sum to 1" in done.stderr
+    assert "a column that stands for no class" in done.stderr
+
+
+def test_labels_are_read_as_they_were_learned(place, tmp_path):
+    for labels in (["01", "02", "10"], [" a", "b ", " c"]):
+        frame = rows(400, 0).with_columns(colour=pl.col("colour").replace_strict(CLASSES, labels))
+        frame.write_csv(tmp_path / "rows.csv")
+        out = tmp_path / labels[0].strip()
+        ran("fit", tmp_path / "rows.csv", *FIT, "--out", out)
+        sets = tmp_path / "sets.csv"
+        counted = json.loads(
+            ran("predict", out, tmp_path / "rows.csv", "--out", sets, "--json").stdout
+        )
+        assert counted["covered"] > 300
+        ran("calibrate", out, tmp_path / "rows.csv", "--out", tmp_path / "anew", "--overwrite")
+
+
+def test_images_with_a_wish(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 240)
+    X = rng.integers(0, 120, (240, 4, 4)) + 40 * y[:, None, None]
+    np.savez(tmp_path / "images.npz", X=X.astype(np.uint8), y=y)
+    arguments = ["--separate", "0|2", "--method", "conformal", "--alpha", 0.2]
+    done = ran("fit", tmp_path / "images.npz", *arguments, "--out", tmp_path / "model")
+    assert "Wishes" in done.stdout
+    assert "of the sets concerned hold what they should not" in done.stdout
+    assert "NEW.npz" in done.stdout
+    shown = artefact.evidence(tmp_path / "model")
+    assert shown.pictures.shape == (48, 4, 4)
+    assert shown.unwanted.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    np.save(tmp_path / "x.npy", X.astype(np.uint8))
+    done = ran("predict", tmp_path / "model", tmp_path / "x.npy", "--quiet")
+    assert len(pl.read_csv(done.stdout.encode())) == 240
+
+
+def test_a_model_of_an_array_takes_the_columns_of_a_table_in_order(tmp_path):
+    p, y = outputs(240, 5)
+    clf = ConformalClassifier(alpha=0.2, method="cross-entropy", epochs=1, random_state=0)
+    artefact.save(clf.fit(p, y), tmp_path / "model")
+    frame = pl.DataFrame(p, schema=["x", "y", "z"]).with_columns(id=pl.Series(range(240)), t=y)
+    frame.write_csv(tmp_path / "rows.csv")
+    arguments = ["--keep", "id", "--target", "t", "--out", tmp_path / "sets.jsonl"]
+    ran("predict", tmp_path / "model", tmp_path / "rows.csv", *arguments)
+    found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
+    assert found == [[str(k) for k in one] for one in clf.predict_labels(p)]
+    done = run("predict", tmp_path / "model", tmp_path / "rows.csv", "--target", "t")
+    assert "must have 3 columns of numbers" in done.stderr
+    arguments = ["--target", "t", "--drop", "id", "--out", tmp_path / "anew"]
+    ran("calibrate", tmp_path / "model", tmp_path / "rows.csv", *arguments)
+
+
+WISHES = [
+    ({"shrink": ["cat=10", "dog, fox = 2"]}, Shape(shrink={"cat": 10, "dog": 2, "fox": 2})),
+    ({"avoid": ["cat,dog"]}, Shape(avoid=[("cat", "dog")])),
+    ({"avoid": ["cat->dog=.5"]}, Shape(avoid=[Avoid("cat", "dog", 0.5, one_way=True)])),
+    ({"avoid": ["cat,dog,fox"]}, Shape(avoid=[("cat", "dog"), ("cat", "fox"), ("dog", "fox")])),
+    ({"separate": ["cat,dog|fox"]}, Shape(separate=[(["cat", "dog"], ["fox"])])),
+    (
+        {"separate": ["cat -> dog , fox"]},
+        Shape(separate=[Separate(["cat"], ["dog", "fox"], 1, True)]),
+    ),
+    ({"avoid": ['"a,b","x->y"=2']}, Shape(avoid=[Avoid("a,b", "x->y", 2)])),
+    ({"shrink": ['">=6"=3', "t-shirt=2"]}, Shape(shrink={">=6": 3, "t-shirt": 2})),
+    ({}, None),
+]
+KNOWN = {name: name for name in ["cat", "dog", "fox", "a,b", "x->y", ">=6", "t-shirt"]}
+
+
+@pytest.mark.parametrize(("typed", "meant"), WISHES)
+def test_wishes_are_read_as_they_are_meant(typed, meant):
+    assert wishes.shape(KNOWN, **typed) == meant
+
+
+def test_wishes_about_numbers_reach_the_classes():
+    found = wishes.shape({"3": 3, "10": 10}, avoid=["3,10"])
+    assert found.loss_matrix([3, 10]).tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"shrink": ["cat"]}, 'takes classes and a weight, as in "cat=10"'),
+        ({"shrink": ["cat=much"]}, "the weight of --shrink must be a number; got 'much'"),
+        ({"shrink": [">=6=10"]}, "--shrink names the class '>'"),
+        ({"avoid": ["cat"]}, '--avoid takes classes, as in "coat,shirt"'),
+        ({"avoid": ["cat|dog"]}, '--avoid takes classes, as in "coat,shirt"'),
+        ({"avoid": ["cat,cow"]}, "--avoid names the class 'cow'; the classes are cat, dog, fox"),
+        ({"avoid": ["cat,"]}, "--avoid cannot be read: 'cat,'"),
+        ({"avoid": ['"cat,dog']}, "stands in double quotes"),
+        ({"separate": ["cat,dog"]}, "--separate takes two groups of classes"),
+        ({"separate": ["cat|dog|fox"]}, "--separate cannot be read"),
+    ],
+)
+def test_wishes_that_cannot_be_read_are_refused_in_words(typed, words):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011
+        wishes.shape(KNOWN, **typed)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "rows.csv"], "say with --target which column"),
+        (["fit", "rows.csv", "--target", "color"], "there is no column 'color'"),
+        (["fit", "nothing.csv", "--target", "y"], "there is no file nothing.csv"),
+        (["fit", "twins.csv", "--target", "y"], "has two columns called 'a': rename one"),
+        (["calibrate", "model", "head.csv"], "no row of head.csv has a class"),
+        (["fit", "rows.csv", *FIT, "--avoid", "red,pink"], "the class 'pink'"),
+        (["fit", "rows.csv", *FIT, "--alpha", "2"], "alpha must lie strictly"),
+        (["fit", "rows.csv", *FIT, "--test-share", "1"], "--test-share must leave"),
+        (["predict", "nothing", "rows.csv"], "in nothing"),
+        (["predict", "model", "nothing.csv"], "there is no file nothing.csv"),
+        (["predict", "model", "new.csv", "--out", "sets.xlsx"], "--out must be a .csv, .tsv"),
+        (["predict", "model", "new.csv", "--out", "no/sets.csv"], "there is no folder no"),
+        (["predict", "model", "new.csv", "--json"], "give --out too"),
+        (["predict", "model", "new.csv", "--keep", "ID"], "there is no column 'ID'"),
+        (["predict", "model", "new.csv", "--alpha", "0"], "alpha must lie strictly"),
+        (["calibrate", "nothing", "new.csv"], "in nothing"),
+        (["calibrate", "logits", "new.csv"], "say with --target which column"),
+        (["calibrate", "model", "new.csv", "--alpha", "0"], "alpha must lie strictly"),
+        (["report", "nothing"], "in nothing"),
+    ],
+)
+def test_errors_are_one_sentence_on_standard_error(model, place, monkeypatch, arguments, words):
+    monkeypatch.chdir(place)
+    before = sorted(place.iterdir())
+    done = run(*arguments)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("conftr: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert sorted(place.iterdir()) == before
+
+
+def test_class_names_that_a_csv_cannot_hold_are_refused_for_it_alone(tmp_path):
+    p, y = outputs(400, 0)
+    names = ["a|b", "c", "d"]
+    frame = pl.DataFrame(p, schema=names).with_columns(t=pl.Series([names[k] for k in y]))
+    frame.write_csv(tmp_path / "p.csv")
+    ran("calibrate", "probabilities", tmp_path / "p.csv", "--target", "t", "--out", tmp_path / "m")
+    done = run("predict", tmp_path / "m", tmp_path / "p.csv")
+    assert "write to a .parquet or .jsonl file" in done.stderr
+    ran("predict", tmp_path / "m", tmp_path / "p.csv", "--out", tmp_path / "s.jsonl")
+
+
+def test_the_likeliest_come_first_where_probabilities_are_none():
+    logits = np.array([[-150, -120, 0, -200]], np.float32)
+    sets, kept = np.array([[True, True, True, False]]), pl.DataFrame()
+    row = answers.frame(1, sets, logits, list("abcd"), kept)
+    assert row["set"].to_list() == [["c", "b", "a"]]
+    assert row["p_a"].to_list() == [0]
+
+
+def test_too_few_rows_to_test_on_are_told_before_anything_is_trained(tmp_path):
+    pl.DataFrame({"x": range(6), "y": [*"aaaaa", "b"]}).write_csv(tmp_path / "few.csv")
+    drawn = next(seed for seed in range(100) if permutation(6, seed)[0] == 5)  # the only b
+    asked = ["--target", "y", "--seed", drawn, "--out", tmp_path / "model"]
+    done = run("fit", tmp_path / "few.csv", *asked)
+    assert "conftr: there is no row to test on: of the 6 rows" in done.stderr
+
+
+def test_an_error_without_words_has_its_name(capsys):
+    with pytest.raises(typer.Exit), in_words():
+        raise MemoryError
+    with pytest.raises(typer.Exit), in_words():
+        raise typer.Abort
+    assert capsys.readouterr().err.splitlines()[0] == "conftr: MemoryError"
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [(["--adopt"], "which takes named datasets"), (["--alpha", "0"], "--alpha must lie strictly")],
+)
+def test_a_sweep_that_makes_no_sense_is_refused_at_once(place, option, words):
+    done = run("sweep", place / "rows.csv", "--target", "colour", *option)
+    assert words in done.stderr
+    assert done.exit_code == 1
+
+
+def test_wrong_usage_exits_with_2():
+    assert run("fit").exit_code == 2
+    assert run("fit", "rows.csv", "--method", "magic").exit_code == 2
+    assert run("predict", "model").exit_code == 2
+
+
+PEAKS = """
+import sys
+from conftr.cli import app
+for file in sys.argv[2:]:
+    app(["predict", sys.argv[1], file, "--out", file + ".jsonl"], standalone_mode=False)
+    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    print(status["VmHWM"].split()[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory):
+    """A model of another system's outputs, and new ones: a small file and one of 120 MB."""
+    folder = tmp_path_factory.mktemp("outside")
+    p, y = outputs(20_000, 0)
+    frame = pl.DataFrame(p, schema=CLASSES)
+    frame[:500].with_columns(t=pl.Series([CLASSES[k] for k in y[:500]])).write_csv(folder / "p.csv")
+    ran("calibrate", "probabilities", folder / "p.csv", "--target", "t", "--out", folder / "model")
+    wide = frame.with_columns(
+        pl.lit(f"nobody asked for column {i}").alias(f"x{i}") for i in range(10)
+    )
+    header, lines = wide.write_csv().split("\n", 1)
+    (folder / "small.csv").write_text(f"{header}\n{lines}")
+    (folder / "large.csv").write_text(f"{header}\n{20 * lines}")
+    return folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is asked of /proc")
+def test_memory_does_not_grow_with_the_file(outside):
+    files = [outside / "small.csv", outside / "large.csv"]
+    assert files[1].stat().st_size > 120e6
+    done = subprocess.run(
+        [sys.executable, "-c", PEAKS, outside / "model", *files],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    small, large = (int(line) * 1024 for line in done.stdout.split())
+    assert large - small < 64e6
+    assert pl.scan_ndjson(f"{files[1]}.jsonl").select(pl.len()).collect().item() == 400_000
+
+
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from conftr.cli import main
+main()
+"""
+
+
+def started(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "predict", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_leaves_nothing_behind(outside, tmp_path):
+    out = tmp_path / "sets.parquet"
+    with started(outside / "model", outside / "large.csv", "--out", out) as child:
+        deadline = time.monotonic() + 60
+        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert said == "conftr: stopped. Nothing was written.\n"
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(outside):
+    with started(outside / "model", outside / "large.csv") as child:
+        assert child.stdout.readline() == "row,set,size,likeliest,p_blue,p_green,p_red\n"
+        child.stdout.close()
+        assert child.wait(timeout=60) == 0
+        assert "Traceback" not in child.stderr.read()
