@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line; say in words which packages it lacks."""
     try:
-        from conftr.cli import app
+        from conftr.cli import main as program
 
-        app()
+        program()
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] == "conftr":
             raise

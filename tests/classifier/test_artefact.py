@@ -1,17 +1,18 @@
 """Saved and loaded: the same to the last bit, in another process; anything else is refused."""
 
+import hashlib
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import safetensors.numpy
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
@@ -46,9 +47,20 @@ def saved(clf, tmp_path):
     return artefact.save(clf, tmp_path / "model", evidence=evidence_of(clf, X, NAMES[LABELS]))
 
 
+@pytest.fixture
+def outputs_only():
+    """Thresholds for the outputs of another system, which are quickly made."""
+    p = RNG.dirichlet(np.ones(3), 100)
+    return ConformalClassifier(classifier=Probabilities(NAMES)).fit(p, NAMES[LABELS[:100]])
+
+
 def inside(path):
     (found,) = path.glob("model-*")
     return found
+
+
+def files_in(path):
+    return sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
 
 
 def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
@@ -171,7 +183,7 @@ def test_convolutions_come_back(tmp_path):
 
 
 def test_nothing_in_it_is_executed(saved):
-    kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
+    kinds = {path.suffix for path in saved.rglob("*") if path.is_file() and path.stat().st_size}
     assert kinds == {".json", ".safetensors", ".csv"}
 
 
@@ -189,6 +201,18 @@ def test_what_cannot_be_saved(clf, tmp_path):
     custom = fitted(model=lambda inputs, classes: Custom(simple.init, simple.apply))
     with pytest.raises(ArtefactError, match=r"model must be a conftr.training.MLP or ConvNet"):
         conftr.save(custom, tmp_path / "a")
+    with pytest.raises(
+        ArtefactError, match=r"fitted conftr.ConformalClassifier; got sklearn's Gau"
+    ):
+        conftr.save(GaussianNB(), tmp_path / "a")
+    with pytest.raises(
+        ArtefactError, match=r"ConformalClassifier; got function\. .*Probabilities\("
+    ):
+        conftr.save(lambda x: x, tmp_path / "a")
+    with pytest.raises(ArtefactError, match=r"the class ConformalClassifier itself"):
+        conftr.save(ConformalClassifier, tmp_path / "a")
+    with pytest.raises(ArtefactError, match=r"is not fitted yet: call fit before saving"):
+        conftr.save(ConformalClassifier(), tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
@@ -241,7 +265,7 @@ def test_a_changed_manifest_is_refused(saved, change):
         conftr.load(saved)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", 10**5 * b"["])
 def test_a_manifest_that_is_none(saved, content):
     (saved / "manifest.json").write_bytes(content)
     with pytest.raises(ArtefactError, match=r"manifest.json is damaged"):
@@ -253,22 +277,67 @@ def test_a_folder_that_is_none(tmp_path):
         conftr.load(tmp_path)
 
 
-def test_what_fits_the_manifest_but_is_no_classifier(saved):
-    """Someone who can write a manifest can write anything, but nothing of it is run."""
-    from conftr.classifier.artefact import _identity
-
-    def settings_of_nothing(manifest):
-        import hashlib
-
-        manifest["files"]["settings.json"] = hashlib.sha256(b"{}").hexdigest()
-        manifest["identity"] = _identity(manifest["files"])
-
+def forge(saved, name, content):
+    """Put another file in the place of one, with a manifest that fits."""
     place = inside(saved)
-    (place / "settings.json").write_bytes(b"{}")
-    change_manifest(saved, settings_of_nothing)
-    identity = json.loads((saved / "manifest.json").read_text())["identity"]
-    place.rename(saved / f"model-{identity}")
+    (place / name).write_bytes(content)
+
+    def fit(manifest):
+        manifest["files"][name] = hashlib.sha256(content).hexdigest()
+        manifest["identity"] = artefact._identity(manifest["files"])
+        place.rename(saved / f"model-{manifest['identity']}")
+
+    change_manifest(saved, fit)
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"3", b'"text"', DEEP], ids=lambda c: c[:6])
+def test_what_fits_the_manifest_but_is_no_classifier(saved, content):
+    """Someone who can write a manifest can write anything, but nothing of it is run."""
+    forge(saved, "settings.json", content)
     with pytest.raises(ArtefactError, match="is not a classifier that conftr saved"):
+        conftr.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("scores", "sizes", "words"),
+    [
+        ([-2, np.nan, -1], [3], "must hold a list of numbers as scores; some are none"),
+        ([-1, -2, -3], [3], "must hold the scores of each group in rising order"),
+        ([-3, -2, -1], [2], "has 3 scores and says that groups have \\[2\\]"),
+        ([-3, -2, -1], [4], "has 3 scores and says that groups have \\[4\\]"),
+        ([-3, -2, -1], [4, -1], "must hold the scores of 1 groups"),
+        ([-3, -2, -1], [], "must hold the scores of 1 groups"),
+        ([[-3, -2, -1]], [3], "must hold a list of numbers"),
+    ],
+)
+def test_a_calibration_that_makes_no_sense_is_refused(outputs_only, tmp_path, scores, sizes, words):
+    conftr.save(outputs_only, tmp_path)
+    arrays = {"scores": np.array(scores, np.float64), "sizes": np.array(sizes, np.int64)}
+    forge(tmp_path, "calibration.safetensors", safetensors.numpy.save(arrays))
+    with pytest.raises(ArtefactError, match=rf"calibration.safetensors {words}|{words}"):
+        conftr.load(tmp_path)
+
+
+@pytest.mark.parametrize("names", [["all", "all"], [], ["cat"], [["all"]]])
+def test_groups_that_do_not_fit_the_calibration_are_refused(outputs_only, tmp_path, names):
+    conftr.save(outputs_only, tmp_path)
+    told = json.loads((inside(tmp_path) / "settings.json").read_text())
+    told["calibration"]["names"] = names
+    told["calibration"]["by"] = "class" if names == ["cat"] else "all"
+    forge(tmp_path, "settings.json", json.dumps(told).encode())
+    with pytest.raises(ArtefactError, match=r"must name each group|is not a classifier"):
+        conftr.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "settings.json"])
+def test_a_folder_where_a_file_should_be_is_refused(saved, name):
+    path = saved / name if name == "manifest.json" else inside(saved) / name
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ArtefactError, match=r"no manifest.json|settings.json is missing"):
         conftr.load(saved)
 
 
@@ -279,6 +348,7 @@ def test_saving_again_replaces_what_was_there_and_nothing_else(clf, saved):
     assert conftr.load(saved).alpha == 0.3
     assert artefact.evidence(saved) is None
     assert sorted(p.name for p in saved.iterdir()) == [
+        ".lock",
         "manifest.json",
         inside(saved).name,
         "report.html",
@@ -287,29 +357,129 @@ def test_saving_again_replaces_what_was_there_and_nothing_else(clf, saved):
     assert conftr.load(saved).alpha == 0.3
 
 
-def test_a_save_that_is_killed_leaves_a_whole_classifier(tmp_path):
-    """SIGKILL at any moment: what is there can be loaded, the old or the new."""
-    p = RNG.dirichlet(np.ones(3), 100)
-    clf = ConformalClassifier(classifier=Probabilities(NAMES)).fit(p, NAMES[LABELS[:100]])
-    conftr.save(clf, tmp_path)
-    code = (
-        "import conftr\n"
-        f"one = conftr.load({str(tmp_path)!r})\n"
-        "print('ready', flush=True)\n"
-        "for i in range(10**6):\n"
-        "    one.alpha_ = 0.1 + i % 50 / 100\n"
-        f"    conftr.save(one, {str(tmp_path)!r})\n"
-    )
-    for delay in (0.0, 0.03):
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(delay)
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait(timeout=60)
-        child.stdout.close()
-        np.testing.assert_array_equal(conftr.load(tmp_path).predict_proba(p), clf.predict_proba(p))
-    conftr.save(clf, tmp_path)
-    assert len(list(tmp_path.iterdir())) == 2, "what killed saves left is gone"
+def test_files_of_the_users_own_are_left_alone(outputs_only, tmp_path):
+    """Whatever they are called: only what the old manifest names is removed."""
+    mine = ["model-january/weights.bin", ".model-x/a", "model-card.md", ".manifest-notes", "b.txt"]
+    mine += ["figures/mine.png", "model-0123456789abcdef/settings.json", ".conftr-notes"]
+    for name in mine:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine")
+    conftr.save(outputs_only, tmp_path)
+    own = json.loads((tmp_path / "manifest.json").read_text())
+    mine.append(f"model-{own['identity']}/notes.txt")
+    (tmp_path / mine[-1]).write_text("mine")
+    outputs_only.alpha_ = 0.3
+    conftr.save(outputs_only, tmp_path)
+    assert conftr.load(tmp_path).alpha_ == 0.3
+    own = json.loads((tmp_path / "manifest.json").read_text())
+    ours = [f"model-{own['identity']}/{name}" for name in own["files"]]
+    assert files_in(tmp_path) == sorted([*mine, *ours, ".lock", "manifest.json"])
+    assert {(tmp_path / name).read_text() for name in mine} == {"mine"}
+
+
+def test_a_manifest_cannot_have_other_files_removed(outputs_only, tmp_path):
+    conftr.save(outputs_only, tmp_path / "model")
+    mine = [tmp_path / "b.svg", tmp_path / "model" / "thesis.txt", tmp_path / "model" / "b.svg"]
+    for file in mine:
+        file.write_text("mine")
+    named = ["thesis.txt", "../b.svg", "figures/../b.svg", str(mine[0]), 3]
+    change_manifest(tmp_path / "model", lambda manifest: manifest.update(report=named))
+    conftr.save(outputs_only, tmp_path / "model")
+    assert all(file.exists() for file in mine)
+
+
+def test_a_report_goes_with_its_model(outputs_only, tmp_path):
+    report = {"figures/coverage.svg": b"old", "report.html": b"old"}
+    artefact.save(outputs_only, tmp_path, report=report)
+    assert {(tmp_path / name).read_bytes() for name in report} == {b"old"}
+    outputs_only.alpha_ = 0.3
+    artefact.save(outputs_only, tmp_path)
+    assert not {"report.html", "figures"} & {path.name for path in tmp_path.iterdir()}
+    (tmp_path / "report.html").mkdir()
+    outputs_only.alpha_ = 0.4
+    with pytest.raises(ArtefactError, match=r"report.html is a folder, where a file is to be"):
+        artefact.save(outputs_only, tmp_path, report=report)
+    assert conftr.load(tmp_path).alpha_ == 0.3
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """A folder in memory where there is such: many files are flushed to the disk, which is slow."""
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else None
+    ) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def broken_saves(memory):
+    """What became of saves that were broken off, a line for each."""
+    script = [sys.executable, Path(__file__).with_name("broken_saves.py"), memory]
+    done = subprocess.run(script, check=True, capture_output=True, timeout=200)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_whenever_a_save_is_killed_model_and_report_agree(broken_saves):
+    """SIGKILL before each step on the disk: old or new, and never a report of the other one."""
+    whole, *ended = broken_saves
+    killed = [one for one in ended if one["ended"] == -signal.SIGKILL]
+    assert {one["model"] for one in killed} == {None, 0.1, 0.2}
+    for one in killed:
+        assert one["model"] in ((0.1, 0.2) if one["old"] else (None, 0.2))
+        assert one["page"] in (None, str(one["model"]))
+        assert set(one["figures"]) <= {str(one["model"])}
+        before = whole["old"]["figures"], whole["old"]["page"]
+        if one["page"]:
+            figures = whole["old" if one["model"] == 0.1 else "new"]["figures"]
+            assert one["figures"] == figures, before
+        assert "thesis.txt" in one["files"]
+        assert one["after"] == whole["new"], "what killed saves left is gone after the next"
+    assert all(one["model"] == 0.2 and one["page"] == "0.2" for one in ended if not one["ended"])
+
+
+def test_a_full_disk_leaves_model_and_report_as_they_were(broken_saves):
+    whole, *ended = broken_saves
+    full = [one for one in ended if "full" in one]
+    assert len(full) == 5
+    for one in full:
+        assert one["ended"] == 1
+        assert {name: one[name] for name in whole["old"]} == whole["old"]
+
+
+SAVES = """
+import sys, conftr
+one = conftr.load(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for alpha in 10 * sys.argv[2:]:
+    one.alpha_ = float(alpha)
+    conftr.save(one, sys.argv[1])
+"""
+
+
+def test_processes_that_save_at_once_leave_a_whole_classifier(outputs_only, memory):
+    """The last one wins, and who reads in the meantime gets one or the other."""
+    place = conftr.save(outputs_only, memory / "at-once")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [
+        subprocess.Popen([sys.executable, "-c", SAVES, place, *alphas], **pipes)
+        for alphas in (["0.2", "0.5"], ["0.5", "0.3"])
+    ]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    seen = set()
+    while any(child.poll() is None for child in children):
+        seen.add(conftr.load(place).alpha_)
+    for child in children:
+        child.communicate(timeout=60)
+        assert child.returncode == 0
+    assert seen <= {0.1, 0.2, 0.3, 0.5}
+    assert conftr.load(place).alpha_ in (0.5, 0.3)
+    assert sorted(path.name for path in place.iterdir())[:2] == [".lock", "manifest.json"]
+    assert len(list(place.iterdir())) == 3
 
 
 def test_the_path_may_be_text(clf, tmp_path):

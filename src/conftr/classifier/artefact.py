@@ -7,9 +7,14 @@
         calibration.safetensors     scores of the calibration examples: thresholds for any alpha
         thresholds.csv              thresholds for many alphas, to read
         evidence.json, .safetensors what it showed on test examples, if given
+    DIR/report.html, DIR/figures/   its report, if given
+    DIR/.lock                       empty; held by the process that writes
 
-Nothing in it is executed. The manifest is written last and at once: a save that is killed leaves
-what was there before. Other files in DIR are left alone. One process may write at a time.
+Nothing in it is executed. A save prepares everything in DIR/.conftr-saving and in the new model's
+own folder. Then it takes the old report away, puts the new manifest in the place of the old one,
+and moves the new report in: whenever it is killed, the model is the old one or the new one, and a
+report that is there is the model's own. Only what the old manifest names is removed. Processes
+that write at the same time wait for each other; the last one wins.
 """
 
 from __future__ import annotations
@@ -17,54 +22,107 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import platform
+import re
 import shutil
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
+import filelock
 import safetensors
 
 from conftr.classifier import packing
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
+from conftr.training.machine import disk
 
-__all__ = ["FORMAT", "ArtefactError", "evidence", "load", "save"]
+__all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
 
 FORMAT = 1
+
+_MANIFEST, _REPLACED = "manifest.json", "replaced.json"
+LOCK, _STAGED = ".lock", ".conftr-saving"
+# What a manifest may name outside its model's folder, and the next save so may remove.
+_REPORT = re.compile(r"report\.html|figures/\w+\.(svg|png)")
+
+# What reading raises where a file holds something else than was written; deep JSON recurses.
+_NONSENSE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    safetensors.SafetensorError,
+)
 
 _Value = TypeVar("_Value")
 
 
-def save(clf: ConformalClassifier, path: Path | str, *, evidence: Evidence | None = None) -> Path:
+def save(
+    clf: ConformalClassifier,
+    path: Path | str,
+    *,
+    evidence: Evidence | None = None,
+    report: Files | None = None,
+) -> Path:
     """Write a fitted classifier into the folder `path`, in place of one that is there.
 
-    evidence: what it showed on test examples, for its report.
+    Args:
+        clf: The classifier, fitted or calibrated.
+        path: The folder. Files in it that conftr did not write are left alone.
+        evidence: What the classifier showed on test examples, for its report.
+        report: The page and figures, as `conftr.report.draw` gives them; they come to lie in the
+            folder in the same step as the classifier. None takes the old classifier's away.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ArtefactError: If this is no classifier that can be saved, or something is in the way.
+        OSError: If it cannot be written; what was there before is then as it was.
     """
     path = Path(path)
     files = packing.pack(clf, evidence)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    place = path / f"model-{_identity(hashes)}"
-    _write_folder(place, files)
-    manifest = {
-        "format": FORMAT,
-        "identity": _identity(hashes),
-        "made": {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": _versions(),
-        },
-        "files": hashes,
-    }
-    beside = path / f".manifest-{uuid.uuid4().hex}"
-    _write(beside, packing.json_bytes(manifest))
-    beside.replace(path / "manifest.json")
-    _tidy(path, place)
+    made = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": _versions()}
+    manifest = {"format": FORMAT, "identity": _identity(hashes), "made": made, "files": hashes}
+    path.mkdir(parents=True, exist_ok=True)
+    with _alone(path):
+        _replace(path, manifest, files, report or {})
     return path
+
+
+def redraw(path: Path | str, draw: Callable[[Evidence], Files]) -> None:
+    """Put a report beside the classifier that is in this folder, in place of one that is there.
+
+    Args:
+        path: A folder that `save` filled.
+        draw: Gives the page and figures of evidence, such as `conftr.report.draw`.
+
+    Raises:
+        ArtefactError: If there is no classifier with evidence, or something is in the way.
+    """
+    path = Path(path)
+    _manifest(path / _MANIFEST)
+    with _alone(path):
+        shown = evidence(path)
+        if shown is None:
+            raise ArtefactError(f"{path} was saved without test examples, so there is no report.")
+        _replace(path, _manifest(path / _MANIFEST), {}, draw(shown))
+
+
+def check(path: Path, report: Iterable[str]) -> None:
+    """Raise if something in a folder is in the way of a report's files, which are given by name."""
+    for name in report:
+        if (path / name).is_dir():
+            raise ArtefactError(f"{path / name} is a folder, where a file is to be: move it away.")
+        if name.startswith("figures/") and (path / "figures").is_file():
+            raise ArtefactError(f"{path / 'figures'} is a file, where a folder is to be: move it.")
 
 
 def load(path: Path | str) -> ConformalClassifier:
@@ -83,7 +141,7 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
         return reader(files)
     except ArtefactError:
         raise
-    except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as fault:
+    except _NONSENSE as fault:
         raise ArtefactError(
             f"{path} is not a classifier that conftr saved: {type(fault).__name__}: {fault}."
         ) from fault
@@ -102,51 +160,107 @@ def _identity(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _write_folder(place: Path, files: Files) -> None:
-    """All files in a folder, or no such folder; one that has them is left as it is."""
-    paths = {place / name: content for name, content in files.items()}
-    if all(path.exists() and path.read_bytes() == content for path, content in paths.items()):
-        return
-    beside = place.with_name(f".{place.name}-{uuid.uuid4().hex}")
-    beside.mkdir(parents=True)
-    for name, content in files.items():
-        _write(beside / name, content)
-    if place.exists():  # but not whole
-        shutil.rmtree(place)
-    beside.rename(place)
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process writes into the folder, and keep others waiting."""
+    with filelock.FileLock(path / LOCK):
+        yield
 
 
-def _tidy(path: Path, place: Path) -> None:
-    """Remove what the manifest no longer names, and what a save that was killed left."""
-    for old in (*path.glob("model-*"), *path.glob(".model-*")):
-        if old != place:
-            shutil.rmtree(old)
-    for old in path.glob(".manifest-*"):
-        old.unlink()
+def _replace(path: Path, manifest: Json, files: Files, report: Files) -> None:
+    """Put a manifest, the files it names and a report in the place of those that are there."""
+    _tidy(path)
+    check(path, report)
+    try:
+        _prepare(path, manifest | {"report": sorted(report)}, files, report)
+        with disk.uninterrupted():
+            _switch(path, list(report))
+    finally:
+        _tidy(path)
 
 
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _prepare(path: Path, manifest: Json, files: Files, report: Files) -> None:
+    """Write everything where nobody looks yet.
+
+    The manifests come first: they tell `_tidy` what to remove if the rest is never done.
+    """
+    staged = path / _STAGED
+    staged.mkdir()
+    if _current(path) is not None:
+        disk.write(staged / _REPLACED, (path / _MANIFEST).read_bytes())
+    disk.write(staged / _MANIFEST, packing.json_bytes(manifest))
+    disk.write_all(files, path / _place(manifest))
+    disk.write_all(report, staged)
+
+
+def _switch(path: Path, report: list[str]) -> None:
+    """Move in what was prepared: the old report goes first, and the new one comes last."""
+    staged, old = path / _STAGED, _reported(_current(path))
+    disk.make_folders_for(report, path)
+    disk.flush(path)
+    # The page first, as it comes last: where there is one, its figures are complete.
+    disk.remove_all(sorted({*old, *report}, reverse=True), path)
+    disk.move_all([_MANIFEST, *report], staged, path)
+    disk.flush(path)
+    for name in old:
+        disk.remove_empty((path / name).parent)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what a save prepared and did not use, and what it replaced; also one that was killed.
+
+    Both are named by the manifests that it staged.
+    """
+    staged, current = path / _STAGED, _current(path)
+    for name in (_MANIFEST, _REPLACED):
+        other = _current(staged, name)
+        if other is not None and (current is None or other["identity"] != current["identity"]):
+            disk.remove_all(other["files"], path / _place(other))
+            disk.remove_empty(path / _place(other))
+    if staged.exists():
+        shutil.rmtree(staged)
+
+
+def _place(manifest: Json) -> str:
+    """The name of the folder of a model's files."""
+    return f"model-{manifest['identity']}"
+
+
+def _current(path: Path, name: str = _MANIFEST) -> Json | None:
+    """The manifest in a folder; None where there is none that can be trusted."""
+    try:
+        return _manifest(path / name)
+    except ArtefactError:
+        return None
+
+
+def _reported(manifest: Json | None) -> list[str]:
+    """The files of a report that a manifest names."""
+    named = None if manifest is None else manifest.get("report")
+    found = named if isinstance(named, list) else []
+    return [name for name in found if isinstance(name, str) and _REPORT.fullmatch(name)]
 
 
 def _read(path: Path) -> Files:
     """Every file that the manifest names, whole and unchanged."""
-    manifest = _manifest(path / "manifest.json")
-    place = path / f"model-{manifest['identity']}"
-    return {name: _unchanged(place / name, sha) for name, sha in manifest["files"].items()}
+    manifest = _manifest(path / _MANIFEST)
+    place = path / _place(manifest)
+    try:
+        return {name: _unchanged(place / name, sha) for name, sha in manifest["files"].items()}
+    except ArtefactError:
+        if _manifest(path / _MANIFEST) == manifest:
+            raise
+        return _read(path)  # another process has saved in the meantime
 
 
 def _manifest(path: Path) -> Json:
-    if not path.exists():
+    if not path.is_file():
         raise ArtefactError(f"There is no classifier in {path.parent}: it has no {path.name}.")
     try:
         manifest = json.loads(path.read_bytes())
         written, files = manifest["format"], manifest["files"]
-        sound = manifest["identity"] == _identity(files) and set(files) <= set(packing.NAMES)
-    except (KeyError, TypeError, ValueError):
+        sound = manifest["identity"] == _identity(files) and {*files.keys()} <= {*packing.NAMES}
+    except _NONSENSE:
         raise ArtefactError(_damaged(path)) from None
     if isinstance(written, int) and written > FORMAT:
         raise ArtefactError(
@@ -159,9 +273,10 @@ def _manifest(path: Path) -> Json:
 
 
 def _unchanged(path: Path, sha: str) -> bytes:
-    if not path.exists():
-        raise ArtefactError(f"{path} is missing: copy the whole folder again.")
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise ArtefactError(f"{path} is missing: copy the whole folder again.") from None
     if hashlib.sha256(content).hexdigest() != sha:
         raise ArtefactError(_damaged(path))
     return content

@@ -18,13 +18,14 @@ import safetensors
 import safetensors.numpy
 
 from conftr import features
-from conftr.classifier.calibration import Calibration
+from conftr.classifier.calibration import ALL, CLASS, Calibration
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
 from conftr.classifier.evidence import Candidate as Shown
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import metrics
 from conftr.conformal.shaping import Avoid, Separate, Shape
+from conftr.data.spreadsheets import cell
 from conftr.members.outside import Logits, Probabilities, Wrapped
 
 Json: TypeAlias = Any
@@ -63,6 +64,7 @@ class ArtefactError(ValueError):
 
 def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
     """A classifier, and what it showed on test examples, as files by name."""
+    _refuse_others(clf)
     source = clf.candidates_[0].source
     if isinstance(source, Wrapped):
         raise ArtefactError(
@@ -81,6 +83,28 @@ def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
     return files | ({} if evidence is None else _pack_evidence(evidence))
 
 
+def _refuse_others(clf: object) -> None:
+    """Raise, saying what can be saved, unless this is a classifier of ours that is fitted."""
+    if not isinstance(clf, ConformalClassifier):
+        raise ArtefactError(
+            f"conftr saves a fitted conftr.ConformalClassifier; got {_kind(clf)}. Keep a model of "
+            f"your own in its library's way, and save its calibration: fit ConformalClassifier("
+            f"classifier=conftr.members.Probabilities(classes)) on its probabilities, and save "
+            f"that."
+        )
+    if not hasattr(clf, "candidates_"):
+        raise ArtefactError("this ConformalClassifier is not fitted yet: call fit before saving.")
+
+
+def _kind(value: object) -> str:
+    """The type of a value, with the package that it comes from."""
+    if isinstance(value, type):
+        return f"the class {value.__qualname__} itself"
+    kind = type(value)
+    package = kind.__module__.split(".")[0]
+    return kind.__qualname__ if package == "builtins" else f"{package}'s {kind.__qualname__}"
+
+
 def unpack(files: Files) -> ConformalClassifier:
     """The classifier that was packed into these files."""
     told = json.loads(files[SETTINGS])
@@ -93,7 +117,7 @@ def unpack(files: Files) -> ConformalClassifier:
     clf.tried_ = tuple(Tried(*one) for one in told["tried"])
     if told["feature_names"] is not None:
         clf.feature_names_in_ = np.array(told["feature_names"], object)
-    calibration = _calibration(told["calibration"], files[CALIBRATION])
+    calibration = _calibration(told["calibration"], files[CALIBRATION], len(clf.classes_))
     kind = told["model"]["kind"]
     if kind in _GIVEN:
         source = clf.classifier = _GIVEN[kind](clf.classes_.tolist())
@@ -264,20 +288,35 @@ def _calibration_bytes(calibration: Calibration) -> bytes:
     )
 
 
-def _calibration(told: Json, content: bytes) -> Calibration:
+def _calibration(told: Json, content: bytes, classes: int) -> Calibration:
+    """The scores by group, refused in words where thresholds of them would mean nothing."""
     arrays = safetensors.numpy.load(content)
-    parts = np.split(arrays["scores"], np.cumsum(arrays["sizes"])[:-1])
-    return Calibration(told["by"], tuple(told["names"]), tuple(parts))
+    scores, sizes, names = arrays["scores"], arrays["sizes"], tuple(told["names"])
+    if scores.ndim != 1 or scores.dtype.kind != "f" or np.isnan(scores).any():
+        raise ArtefactError(f"{CALIBRATION} must hold a list of numbers as scores; some are none.")
+    groups = {ALL: 1, CLASS: classes}.get(told["by"], len(names))
+    if not len(set(names)) == len(names) == groups:
+        raise ArtefactError(f"{SETTINGS} must name each group of {CALIBRATION} once: {names}.")
+    if sizes.shape != (len(names),) or (sizes < 0).any() or sizes.sum() != len(scores):
+        raise ArtefactError(
+            f"{CALIBRATION} must hold the scores of {len(names)} groups; it has {len(scores)} "
+            f"scores and says that groups have {sizes.tolist()}."
+        )
+    parts = np.split(scores, np.cumsum(sizes)[:-1])
+    if any((own[1:] < own[:-1]).any() for own in parts):
+        raise ArtefactError(f"{CALIBRATION} must hold the scores of each group in rising order.")
+    return Calibration(told["by"], names, tuple(parts))
 
 
 def _thresholds(clf: ConformalClassifier) -> bytes:
     """A line for each alpha and group, for people to read."""
     calibration, text = clf.calibration_, io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["alpha", calibration.by, "calibration_examples", "threshold"])
+    writer.writerow(["alpha", cell(calibration.by), "calibration_examples", "threshold"])
     for alpha in sorted({*_ALPHAS, float(clf.alpha_)}):
         taus = calibration.thresholds(alpha).tolist()
-        for row in zip(calibration.names, calibration.sizes, taus, strict=True):
+        names = [cell(str(name)) for name in calibration.names]
+        for row in zip(names, calibration.sizes, taus, strict=True):
             writer.writerow([f"{alpha:g}", *row])
     return text.getvalue().encode()
 

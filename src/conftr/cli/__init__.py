@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import data, experiments, own, paper, sweep
+from conftr.cli.manners import keep_standard_output
 
 app = typer.Typer(
     help="Classifiers that answer with a set of classes, trained through conformal prediction.",
@@ -35,6 +36,7 @@ app.add_typer(data_app, name="data")
 
 def main() -> None:
     """The program `conftr`."""
+    keep_standard_output()
     app()
 
 

@@ -119,6 +119,6 @@ def draw(found: list[Any]) -> None:
     from conftr.experiments import tables
 
     # A table that goes to a file must not be folded to the width of no terminal.
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout and sys.stdout.isatty() else 120)
     for one in found:
         console.print(tables.draw(one))

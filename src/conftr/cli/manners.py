@@ -107,25 +107,66 @@ def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
 def connected(address: str | None) -> Iterator[Executor]:
     """Where tasks run; see `conftr.training.cluster.connect`.
 
-    Ray says on standard output, which is for results, that a worker died. What is printed while
-    it is connected goes to standard error.
+    Ray says on standard output, which is for results, that a worker died, some of it only as it
+    disconnects. What is printed from before it is connected until after goes to standard error.
     """
     from conftr.training.cluster import connect
 
-    with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
+    with redirect_stdout(sys.stderr if address else sys.stdout), connect(address) as executor:
         yield executor
 
 
+def keep_standard_output() -> None:
+    """Make standard output the program's own for good, whatever other code prints.
+
+    `sys.stdout` gets a descriptor of its own. Descriptor 1, which libraries in other languages and
+    processes that are started print to, leads to standard error. One that was closed by the caller
+    leads nowhere, or else the next file that is opened would get what is printed.
+    """
+    for number in (0, 1, 2):
+        if not _is_open(number):
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stdout is not None:
+        usual = sys.stdout
+        sys.stdout = os.fdopen(os.dup(1), "w", encoding=usual.encoding, errors=usual.errors)
+    os.dup2(2, 1)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def unless_written(file: Path | None, words: str) -> Callable[[], str]:
+    """What to say on Ctrl-C: that nothing was written, or `words` once a file is a new one."""
+    before = _stamp(file)
+    return lambda: "Nothing was written." if _stamp(file) == before else words
+
+
+def _stamp(file: Path | None) -> tuple[int, int] | None:
+    """Tells a file from one that takes its place; None where there is none."""
+    if file is None:
+        return None
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 @contextmanager
-def in_words(stopped: str = RESUMABLE) -> Iterator[None]:
+def in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
     """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did.
 
-    stopped: what to say on Ctrl-C.
+    stopped: gives what to say on Ctrl-C, at that moment.
     """
     try:
         yield
     except (KeyboardInterrupt, typer.Abort):  # the latter at a question
-        typer.echo(f"conftr: stopped. {stopped}", err=True)
+        typer.echo(f"conftr: stopped. {stopped()}", err=True)
         raise typer.Exit(1) from None
     except (typer.Exit, BrokenPipeError):  # typer ends quietly where nobody reads on
         raise

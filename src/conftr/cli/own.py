@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from conftr.cli.manners import (
     in_words,
     lines,
     noted,
+    unless_written,
     watched,
 )
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from conftr.classifier.evidence import Evidence
     from conftr.jobs.fitting import Result
 
-_NOTHING = "Nothing was written."
 _SIDES = "0,2,4,6,8|1,3,5,7,9=10"
 _WIDTH = 96
 
@@ -76,13 +77,14 @@ def fit(
 
     Both go into one folder, which `conftr predict` takes.
     """
-    with in_words(_NOTHING), watched(quiet or as_json) as watch, noted(watch):
+    place = out or Path(f"{Path(file).stem}-conftr")
+    with in_words(_stopped(place)), watched(quiet or as_json) as watch, noted(watch):
         from conftr.cli import wishes
         from conftr.data.own import Wanted, by_text, read
         from conftr.jobs import fitting, folders
         from conftr.training import use_compilation_cache
 
-        place = folders.check(out or Path(f"{Path(file).stem}-conftr"), overwrite=overwrite)
+        folders.check(place, overwrite=overwrite)
         wanted = Wanted(target, labels, group_by, tuple(drop or ()), tuple(category or ()))
         own = read(file, wanted, data_dir=data_dir)
         for note in own.notes:
@@ -144,11 +146,12 @@ def calibrate(
 
     Writes a model and a report as `conftr fit` does; nothing is trained.
     """
-    with in_words(_NOTHING), watched(quiet or as_json) as watch, noted(watch):
+    place = out or Path(f"{file.stem}-conftr")
+    with in_words(_stopped(place)), watched(quiet or as_json) as watch, noted(watch):
         from conftr.data.own import Wanted
         from conftr.jobs import calibrating, fitting, folders
 
-        place = folders.check(out or Path(f"{file.stem}-conftr"), overwrite=overwrite)
+        folders.check(place, overwrite=overwrite)
         wanted = Wanted(target, labels, group_by, tuple(drop or ()))
         asked = fitting.Task(test_share=test_share, seed=seed)
         before = None
@@ -172,7 +175,11 @@ def predict(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="A .csv, .tsv, .parquet or .jsonl file.", show_default="CSV, printed"),
+        typer.Option(
+            help="A .csv, .tsv, .parquet or .jsonl file. In the first two, and printed, a class "
+            "that a spreadsheet would take for a formula, such as =1+1, has a ' in front.",
+            show_default="CSV, printed",
+        ),
     ] = None,
     alpha: Annotated[
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
@@ -198,20 +205,23 @@ def predict(
 
     Where FILE has the true classes too, the share of sets that hold them is told.
     """
-    silent = quiet or as_json
-    with in_words(_NOTHING), noted(lines(silent)), counted(silent) as progress:
+    silent, answers = quiet or as_json, out or sys.stdout  # which progress may change
+    stopped = unless_written(out, f"{out} was written, and is whole.")
+    with in_words(stopped), noted(lines(silent)), counted(silent) as progress:
         from conftr.classifier import artefact
         from conftr.jobs import predicting
 
         if as_json and out is None:
             raise ValueError("--json prints the numbers where the sets would go: give --out too.")
+        if answers is None:
+            raise ValueError("standard output, where the sets would go, is closed: give --out.")
         request = predicting.Request(
             alpha,
             target or predicting.target_of(model),
             tuple(dict.fromkeys(keep or ())),
             probabilities,
         )
-        answers, clf = out or sys.stdout, artefact.load(model)
+        clf = artefact.load(model)
         with connected(ray) as executor:
             tally = predicting.predict(clf, file, answers, request, progress, executor)
     if as_json:
@@ -228,14 +238,11 @@ def report(
     ] = None,
 ) -> None:
     """Make the report of a saved model again."""
-    with in_words(_NOTHING):
-        from conftr.classifier import artefact
-        from conftr.report import write
+    page = (out or model) / "report.html"
+    with in_words(unless_written(page, f"{page} was written, and is whole.")):
+        from conftr.jobs import folders
 
-        shown = artefact.evidence(model)
-        if shown is None:
-            raise ValueError(f"{model} was saved without test examples, so there is no report.")
-        typer.echo(f"Report: {write(shown, out or model)}")
+        typer.echo(f"Report: {folders.report_again(model, out)}")
 
 
 def demo(
@@ -261,6 +268,13 @@ def demo(
         f"sets are large or wrong, and see what the wish changed and cost: even and odd digits\n"
         f"should not share a set, as high and low risk should not. Then, for your own data:\n"
         f"conftr fit YOUR.csv --target COLUMN"
+    )
+
+
+def _stopped(place: Path) -> Callable[[], str]:
+    """What to say on Ctrl-C of the folder for a model."""
+    return unless_written(
+        place / "manifest.json", f"The new model is in {place}, whole, with its report."
     )
 
 

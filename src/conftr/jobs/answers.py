@@ -6,6 +6,9 @@ set         the classes, likeliest first; joined by "|" in .csv and .tsv, a list
 size        how many they are
 likeliest   the class with the highest probability, in the set or not
 p_CLASS     the probability of each class
+
+In .csv and .tsv a class that a spreadsheet would take for a formula, such as =1+1, has a ' in front
+(see `conftr.data.spreadsheets`); copied columns are as they were.
 """
 
 from __future__ import annotations
@@ -25,8 +28,14 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from conftr.conformal.arrays import log_softmax
-from conftr.data import DataError
+from conftr.data import DataError, spreadsheets
+from conftr.training.machine import disk
 from conftr.training.threads import Started
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 _JOIN, _DIGITS = "|", 6
 _SINKS: Mapping[str, Callable[..., Any]] = {
@@ -78,13 +87,16 @@ def frame(
     return pl.DataFrame(columns)
 
 
-def check(out: Path | TextIO, classes: Sequence[str], kept: Sequence[str]) -> None:
-    """Raise, before any work, where answers could not be written as asked."""
+def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequence[str]) -> None:
+    """Raise, before any work, where answers could not be written as wanted.
+
+    asked: the file asked about, which they may not replace.
+    """
     kind = out.suffix if isinstance(out, Path) else ".csv"
     if kind not in _SINKS:
         raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
-    if isinstance(out, Path) and not out.parent.is_dir():
-        raise DataError(f"there is no folder {out.parent} for --out.")
+    if isinstance(out, Path):
+        _check_place(out, asked)
     own = {"row", "set", "size", "likeliest", *(f"p_{name}" for name in classes)}
     taken = [name for name in kept if name in own]
     if taken:
@@ -97,22 +109,49 @@ def check(out: Path | TextIO, classes: Sequence[str], kept: Sequence[str]) -> No
         )
 
 
+def _check_place(out: Path, asked: Path) -> None:
+    if not out.parent.is_dir():
+        raise DataError(f"there is no folder {out.parent} for --out.")
+    if out.is_dir():
+        raise DataError(f"--out must be a file; {out} is a folder.")
+    if out.exists() and asked.exists() and out.samefile(asked):
+        raise DataError(f"--out {out} is the file that is asked about, and would replace it.")
+    fault = disk.why_not_writable(out.parent)
+    if fault:
+        raise DataError(f"--out {out} cannot be written: {fault}.")
+
+
 def write(frames: Iterator[pl.DataFrame], out: Path | TextIO) -> None:
     """Write frames of one schema to a file of the kind that its name says, or print them as CSV.
 
-    A file is written beside its place and renamed when it is whole.
+    A file is written beside its place and renamed when it is whole. What a process that was killed
+    left beside it is written over.
     """
     if not isinstance(out, Path):
         _print(frames, out)
         return
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        _sink(frames, out.suffix, beside)
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
+    beside = out.with_name(f".{out.name}.conftr-part")
+    with _alone(beside, out):
+        try:
+            _sink(frames, out.suffix, beside)
+            with beside.open("rb") as file:
+                os.fsync(file.fileno())
+            with disk.uninterrupted():
+                beside.replace(out)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _alone(beside: Path, out: Path) -> Iterator[None]:
+    """Refuse to write where another process is writing; where the system has no locks, do not."""
+    with beside.open("ab") as held:
+        if fcntl is not None:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DataError(f"another process is writing {out}: wait for it.") from None
+        yield
 
 
 def _print(frames: Iterator[pl.DataFrame], out: TextIO) -> None:
@@ -126,9 +165,17 @@ def _print(frames: Iterator[pl.DataFrame], out: TextIO) -> None:
 
 
 def _joined(one: pl.DataFrame) -> pl.DataFrame:
-    """Sets as text; one without a class is an empty cell."""
-    text = pl.when(pl.col("size") > 0).then(pl.col("set").list.join(_JOIN))
-    return one.with_columns(text.alias("set"))
+    """Sets as text, safe in a spreadsheet; one without a class is an empty cell."""
+    names = pl.col("set").list.eval(_harmless(pl.element())).list.join(_JOIN)
+    text = pl.when(pl.col("size") > 0).then(names)
+    return one.with_columns(text.alias("set"), _harmless(pl.col("likeliest")))
+
+
+def _harmless(texts: pl.Expr) -> pl.Expr:
+    """As `spreadsheets.cell`, for a column."""
+    number = texts.str.contains(spreadsheets.NUMBER)
+    is_formula = texts.str.contains(spreadsheets.FORMULA) & ~number
+    return pl.when(is_formula).then(pl.lit("'") + texts).otherwise(texts)
 
 
 def _sink(frames: Iterator[pl.DataFrame], kind: str, place: Path) -> None:

@@ -8,21 +8,53 @@ from conftr import report
 from conftr.classifier import artefact
 from conftr.data import DataError
 from conftr.jobs.fitting import Result
+from conftr.training.machine import disk
 
 
 def check(folder: Path, *, overwrite: bool) -> Path:
-    """Raise unless a model may be written into the folder."""
+    """Raise, before any work, unless a model and its report can be written into the folder."""
     if folder.is_file():
         raise DataError(f"--out must be a folder; {folder} is a file.")
-    if folder.exists() and any(folder.iterdir()) and not overwrite:
+    if folder.exists() and _holds_something(folder) and not overwrite:
         raise DataError(
             f"the folder {folder} holds something already: choose another with --out, or write "
             f"into it with --overwrite."
         )
+    artefact.check(folder, report.names())
+    fault = disk.why_not_writable(folder)
+    if fault:
+        raise DataError(f"--out {folder} cannot be written to: {fault}.")
     return folder
 
 
+def _holds_something(folder: Path) -> bool:
+    """Whether there is more than what a save that failed leaves."""
+    return any(one.name != artefact.LOCK for one in folder.iterdir())
+
+
+def report_again(model: Path, out: Path | None) -> Path:
+    """Make the report of a saved model again, there or elsewhere; gives the path of its page."""
+    if out is None or out.resolve() == model.resolve():
+        artefact.redraw(model, report.draw)
+        return model / report.PAGE
+    shown = artefact.evidence(model)
+    if shown is None:
+        raise DataError(f"{model} was saved without test examples, so there is no report.")
+    return report.write(shown, out)
+
+
 def fill(folder: Path, result: Result) -> Path:
-    """Write the model and its report; gives the path of the report's page."""
-    artefact.save(result.clf, folder, evidence=result.evidence)
-    return report.write(result.evidence, folder)
+    """Write the model and its report in one step; gives the path of the report's page.
+
+    Where the report cannot be drawn, the model is kept all the same: it took longer to make.
+    """
+    try:
+        drawn = report.draw(result.evidence)
+    except Exception as fault:
+        artefact.save(result.clf, folder, evidence=result.evidence)
+        raise DataError(
+            f"the model is in {folder}, but its report could not be drawn "
+            f"({type(fault).__name__}: {fault}). `conftr report {folder}` tries again."
+        ) from fault
+    artefact.save(result.clf, folder, evidence=result.evidence, report=drawn)
+    return folder / report.PAGE

@@ -72,7 +72,7 @@ def predict(
     progress: called with the number of rows done.
     executor: where blocks of rows are answered; what is written does not depend on it.
     """
-    answers.check(out, list(by_text(clf.classes_.tolist())), request.keep)
+    answers.check(out, path, list(by_text(clf.classes_.tolist())), request.keep)
     if request.alpha is not None:
         clf.calibration_.warn(request.alpha)
     tally = Tally()

@@ -1,6 +1,6 @@
 """The report: one page that shows and explains what a classifier's sets promise, and figures."""
 
-from conftr.report.files import write
+from conftr.report.files import PAGE, draw, names, write
 from conftr.report.page import page
 
-__all__ = ["page", "write"]
+__all__ = ["PAGE", "draw", "names", "page", "write"]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from conftr.data.errors import DataError
+from conftr.data.spreadsheets import cell
 
 Labels = npt.NDArray[Any]
 Integers = npt.NDArray[np.intp]
@@ -48,7 +49,8 @@ def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
         texts = texts.replace({text: _whole(text) for text in found})
     if set(names) <= {"true", "false"}:
         texts = texts.str.to_lowercase()
-    order = {text: place for place, text in enumerate(names)}
+    order = {cell(text): place for place, text in enumerate(names)}  # as conftr writes them
+    order |= {text: place for place, text in enumerate(names)}
     return np.array([order.get(text, -1) for text in texts.to_list()], np.intp)
 
 
