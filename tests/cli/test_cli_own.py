@@ -1,6 +1,9 @@
 """fit, predict, calibrate, report, demo: as a person with a file uses them."""
 
+import fcntl
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -13,13 +16,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
+from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
 from conftr.classifier import artefact
 from conftr.cli import app, wishes
 from conftr.cli.manners import in_words
 from conftr.conformal.metrics import coverage_law
 from conftr.data.dataset import permutation
 from conftr.jobs import answers, summary
+from conftr.training.machine import disk
 
 CLASSES = ["blue", "green", "red"]
 
@@ -67,6 +71,7 @@ def place(tmp_path_factory):
     rows(500, 1).write_csv(folder / "new.csv")
     rows(500, 1).write_parquet(folder / "new.parquet")
     rows(0, 1).write_csv(folder / "head.csv")
+    (folder / "folder.csv").mkdir()
     (folder / "twins.csv").write_text("a,a,y\n1,2,x\n3,4,z\n")
     return folder
 
@@ -235,6 +240,91 @@ def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     done = run("fit", place / "rows.csv", *FIT, "--out", tmp_path / "thesis.txt", "--overwrite")
     assert "must be a folder" in done.stderr
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_trained(place, tmp_path):
+    asked = ["fit", place / "rows.csv", *FIT]
+    done = run(*asked, "--out", "/proc/conftr-model")
+    assert "conftr: --out /proc/conftr-model cannot be written to: /proc: " in done.stderr
+    assert "epoch" not in done.stderr
+    (tmp_path / "report.html").mkdir()
+    done = run(*asked, "--out", tmp_path, "--overwrite")
+    assert "report.html is a folder, where a file is to be: move it away" in done.stderr
+    assert "epoch" not in done.stderr
+    done = run(*asked, "--out", place / "rows.csv" / "model")
+    assert "Not a directory" in done.stderr
+    assert "epoch" not in done.stderr
+
+
+@pytest.fixture
+def probabilities(tmp_path):
+    """A file of another system's outputs, and how it is calibrated into a folder."""
+    p, y = outputs(300, 0)
+    frame = pl.DataFrame(p, schema=CLASSES).with_columns(t=pl.Series([CLASSES[k] for k in y]))
+    frame.write_csv(tmp_path / "p.csv")
+    out = tmp_path / "model"
+    return ["calibrate", "probabilities", tmp_path / "p.csv", "--target", "t", "--out", out]
+
+
+def has_its_report(model):
+    return (model / "report.html").read_text() == report.page(artefact.evidence(model))
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_what_was_written(probabilities, tmp_path, monkeypatch):
+    """Before the model is, during the moves on the disk, and after: each is told as it is."""
+    ran(*probabilities, "--alpha", 0.1)
+    again = [*probabilities, "--overwrite", "--alpha"]
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "draw", interrupted)
+        done = run(*again, 0.2)
+    assert done.stderr == "conftr: stopped. Nothing was written.\n"
+    assert artefact.load(tmp_path / "model").alpha_ == 0.1
+    written = f"conftr: stopped. The new model is in {tmp_path / 'model'}, whole, with its report."
+    with monkeypatch.context() as patch:
+        patch.setattr(summary, "summary", interrupted)
+        done = run(*again, 0.3)
+    assert done.stderr == f"{written}\n"
+    assert artefact.load(tmp_path / "model").alpha_ == 0.3
+    with monkeypatch.context() as patch:
+        move = disk.move_all
+        patch.setattr(disk, "move_all", lambda *_: (signal.raise_signal(signal.SIGINT), move(*_)))
+        done = run(*again, 0.4)
+    assert done.stderr == f"{written}\n"
+    assert artefact.load(tmp_path / "model").alpha_ == 0.4
+    assert has_its_report(tmp_path / "model")
+    assert (done.exit_code, done.stdout) == (1, "")
+
+
+def test_a_model_is_kept_where_its_report_cannot_be_drawn(probabilities, tmp_path, monkeypatch):
+    def fail(_):
+        raise ValueError("no ink")
+
+    ran(*probabilities)
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "draw", fail)
+        done = run(*probabilities, "--overwrite", "--alpha", 0.2)
+    assert done.exit_code == 1
+    assert "its report could not be drawn (ValueError: no ink). `conftr report" in done.stderr
+    assert artefact.load(tmp_path / "model").alpha_ == 0.2
+    assert not (tmp_path / "model" / "report.html").exists(), "that of the old model"
+    ran("report", tmp_path / "model")
+    assert has_its_report(tmp_path / "model")
+
+
+def test_a_report_that_was_made_again_goes_with_its_model(probabilities, tmp_path):
+    ran(*probabilities)
+    model = tmp_path / "model"
+    page = (model / "report.html").read_text()
+    for name in ("report.html", "figures/coverage.png"):
+        (model / name).unlink()
+    assert ran("report", model).stdout == f"Report: {model / 'report.html'}\n"
+    assert (model / "report.html").read_text() == page
+    artefact.save(artefact.load(model), model)
+    assert sorted(one.suffix for one in model.iterdir()) == ["", "", ".json"]
 
 
 def test_groups_have_their_own_promise(place, tmp_path):
@@ -480,6 +570,9 @@ def test_wishes_that_cannot_be_read_are_refused_in_words(typed, words):
         (["predict", "model", "nothing.csv"], "there is no file nothing.csv"),
         (["predict", "model", "new.csv", "--out", "sets.xlsx"], "--out must be a .csv, .tsv"),
         (["predict", "model", "new.csv", "--out", "no/sets.csv"], "there is no folder no"),
+        (["predict", "model", "new.csv", "--out", "."], "--out must be a .csv, .tsv"),
+        (["predict", "model", "new.csv", "--out", "folder.csv"], "folder.csv is a folder"),
+        (["predict", "model", "new.csv", "--out", "/proc/s.csv"], "s.csv cannot be written: /proc"),
         (["predict", "model", "new.csv", "--json"], "give --out too"),
         (["predict", "model", "new.csv", "--keep", "ID"], "there is no column 'ID'"),
         (["predict", "model", "new.csv", "--alpha", "0"], "alpha must lie strictly"),
@@ -510,6 +603,56 @@ def test_class_names_that_a_csv_cannot_hold_are_refused_for_it_alone(tmp_path):
     done = run("predict", tmp_path / "m", tmp_path / "p.csv")
     assert "write to a .parquet or .jsonl file" in done.stderr
     ran("predict", tmp_path / "m", tmp_path / "p.csv", "--out", tmp_path / "s.jsonl")
+
+
+FORMULAS = ["=1+1", "+x", "-3", "@a", "'=b", "'c", "d=e", "-f"]
+
+
+def test_class_names_are_no_formulas_in_a_csv(tmp_path):
+    """A spreadsheet would run them; what conftr wrote, it reads as what was meant."""
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, len(FORMULAS), 400)
+    p = np.full((400, len(FORMULAS)), 0.02) + (1 - 0.02 * len(FORMULAS)) * np.eye(len(FORMULAS))[k]
+    frame = pl.DataFrame(p, schema=FORMULAS).with_columns(t=pl.Series([FORMULAS[i] for i in k]))
+    frame.write_csv(tmp_path / "p.csv")
+    asked = ["--target", "t", "--group-by", "t", "--out", tmp_path / "m"]
+    ran("calibrate", "probabilities", tmp_path / "p.csv", *asked)
+    kept = [word for name in FORMULAS for word in ("--keep", name)]
+    for kind in ("csv", "tsv", "jsonl"):
+        ran("predict", tmp_path / "m", tmp_path / "p.csv", *kept, "--out", tmp_path / f"s.{kind}")
+    shown = {"'=1+1", "'+x", "-3", "'@a", "''=b", "'c", "d=e", "'-f"}
+    exact = pl.read_ndjson(tmp_path / "s.jsonl")
+    for kind, between in (("csv", ","), ("tsv", "\t")):
+        found = pl.read_csv(tmp_path / f"s.{kind}", separator=between, infer_schema=False)
+        assert set(found["likeliest"]) == shown
+        assert {name for one in found["set"] for name in (one or "").split("|")} - {""} == shown
+    assert set(exact["likeliest"]) == set(FORMULAS)
+    read = ["predict", tmp_path / "m", tmp_path / "s.csv", "--target", "likeliest"]
+    counted = json.loads(ran(*read, "--out", tmp_path / "again.csv", "--json").stdout)
+    assert (counted["labelled"], counted["strangers"]) == (400, 0)
+    (thresholds,) = (tmp_path / "m").glob("model-*/thresholds.csv")
+    assert set(pl.read_csv(thresholds, infer_schema=False)["class"]) == shown
+
+
+@pytest.mark.parametrize("link", [None, Path.symlink_to, Path.hardlink_to])
+def test_answers_do_not_replace_the_file_that_is_asked_about(model, place, tmp_path, link):
+    asked = tmp_path / "new.csv"
+    asked.write_text((place / "new.csv").read_text())
+    out = asked if link is None else tmp_path / "other.csv"
+    if link is not None:
+        link(out, asked)
+    done = run("predict", model, asked, "--out", out)
+    assert f"--out {out} is the file that is asked about, and would replace it" in done.stderr
+    assert asked.read_text() == out.read_text() == (place / "new.csv").read_text()
+
+
+def test_answers_are_not_written_where_another_process_writes_them(model, place, tmp_path):
+    beside = tmp_path / ".sets.csv.conftr-part"
+    with beside.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = run("predict", model, place / "new.csv", "--out", tmp_path / "sets.csv")
+    assert "another process is writing" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [beside.name]
 
 
 def test_the_likeliest_come_first_where_probabilities_are_none():
@@ -623,6 +766,62 @@ def test_ctrl_c_leaves_nothing_behind(outside, tmp_path):
     assert child.returncode == 1
     assert said == "conftr: stopped. Nothing was written.\n"
     assert not any(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_left_is_gone_after_the_next(outside, tmp_path):
+    out = tmp_path / "sets.csv"
+    with started(outside / "model", outside / "large.csv", "--out", out) as child:
+        deadline = time.monotonic() + 60
+        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.kill()
+    assert [path.name for path in tmp_path.iterdir()] == [".sets.csv.conftr-part"]
+    ran("predict", outside / "model", outside / "p.csv", "--out", out)
+    assert [path.name for path in tmp_path.iterdir()] == ["sets.csv"]
+
+
+def test_sets_go_to_a_file_where_progress_goes_to_a_terminal(outside, tmp_path):
+    terminal, other_end = pty.openpty()
+    command = [sys.executable, "-m", "conftr", "predict", outside / "model", outside / "p.csv"]
+    with (tmp_path / "sets.csv").open("w") as sets:
+        subprocess.run(command, stdout=sets, stderr=other_end, check=True, timeout=60)
+    os.close(other_end)
+    assert "500 rows" in os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    assert len(pl.read_csv(tmp_path / "sets.csv")) == 500
+
+
+NOISY = """
+import os, subprocess, sys, typer
+from conftr.cli import app, main
+@app.command()
+def noise():
+    os.write(1, b"from another language\\n")
+    subprocess.run(["echo", "from another process"])
+    typer.echo("{}")
+    os.write(1, b"more\\n")
+sys.argv = ["conftr", "noise"]
+main()
+"""
+
+
+def test_standard_output_is_for_results_alone():
+    done = subprocess.run(
+        [sys.executable, "-c", NOISY], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "{}\n"
+    assert done.stderr == "from another language\nfrom another process\nmore\n"
+
+
+def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
+    asked = f"predict {outside / 'model'} {outside / 'p.csv'}"
+    program = f"{sys.executable} -m conftr {asked}"
+    shell = {"shell": True, "capture_output": True, "text": True, "timeout": 60}
+    done = subprocess.run(f"{program} >&-", check=False, **shell)
+    words = "conftr: standard output, where the sets would go, is closed: give --out.\n"
+    assert (done.returncode, done.stderr) == (1, words)
+    subprocess.run(f"{program} --out {tmp_path}/sets.csv >&- 2>&- <&-", check=True, **shell)
+    assert len(pl.read_csv(tmp_path / "sets.csv")) == 500
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(outside):

@@ -168,7 +168,7 @@ def _joined(one: pl.DataFrame) -> pl.DataFrame:
     """Sets as text, safe in a spreadsheet; one without a class is an empty cell."""
     names = pl.col("set").list.eval(_harmless(pl.element())).list.join(_JOIN)
     text = pl.when(pl.col("size") > 0).then(names)
-    return one.with_columns(text.alias("set"), _harmless(pl.col("likeliest")))
+    return one.with_columns(set=text, likeliest=_harmless(pl.col("likeliest")))
 
 
 def _harmless(texts: pl.Expr) -> pl.Expr:
