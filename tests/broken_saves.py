@@ -1,6 +1,7 @@
-"""Saves that are broken off, in a process of its own, which forks: `broken_saves.py FOLDER`.
+"""Saves that are broken off or meet, in a process of its own, as it forks: broken_saves.py FOLDER.
 
-Prints, as JSON, a line for each: how the save ended, and what the folder then holds.
+Prints JSON. First what a folder holds after the old save, after the new one, and after two
+processes at once; then a line for each save that was broken off: how it ended, and what is there.
 """
 
 import json
@@ -94,12 +95,28 @@ def fresh(folder, *, old=True):
     return folder
 
 
+def at_once(folder):
+    """Two processes save the new and the old in turn; what is read meanwhile, and at the end."""
+    fresh(folder)
+    for _ in range(2):
+        if not os.fork():
+            for _ in range(10):
+                save_new(folder)
+                artefact.save(OLD, folder, report=OLD_REPORT)
+            os._exit(0)
+    seen, ended = set(), []
+    while len(ended) < 2:
+        seen.add(artefact.load(folder).alpha_)
+        ended += [one for one in (os.waitpid(-1, os.WNOHANG),) if one[0]]
+    return {"seen": sorted(seen), "statuses": [status for _, status in ended]} | held(folder)
+
+
 def main(place):
     folder = place / "saved"
     tell = {"old": held(fresh(folder))}
     save_new(folder)
     tell["new"] = held(folder)
-    print(json.dumps(tell))
+    print(json.dumps(tell | {"at once": at_once(folder)}))
     for old in (True, False):
         ended, number = -signal.SIGKILL, 0
         while ended == -signal.SIGKILL:

@@ -210,6 +210,24 @@ def test_sets_are_the_same_here_and_there_and_whoever_is_killed(
     assert printed == (tmp_path / "here.csv").read_text()
 
 
+@pytest.mark.slow
+def test_whoever_is_killed_standard_output_is_json(nodes, asked_about, tmp_path):
+    """Ray tells of repeated deaths as it disconnects."""
+    command = [sys.executable, "-m", "conftr", "predict", asked_about / "model"]
+    command += [asked_about / "rows.csv", "--target", "kind", "--out", tmp_path / "sets.csv"]
+    with killing(nodes, 2) as killed:
+        done = subprocess.run(
+            [*command, "--json", "--ray", nodes.address],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+    assert len(killed) == 2
+    assert json.loads(done.stdout)["rows"] == 400
+    assert "Task _perform failed" in done.stderr
+
+
 def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_path):
     def task(i):
         begun = time.monotonic()

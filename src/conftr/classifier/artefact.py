@@ -143,7 +143,7 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
         raise
     except _NONSENSE as fault:
         raise ArtefactError(
-            f"{path} is not a classifier that conftr saved: {type(fault).__name__}: {fault}."
+            f"{path} is not a classifier that conftr saved ({type(fault).__name__}: {fault})."
         ) from fault
 
 

@@ -102,7 +102,11 @@ def _kind(value: object) -> str:
         return f"the class {value.__qualname__} itself"
     kind = type(value)
     package = kind.__module__.split(".")[0]
-    return kind.__qualname__ if package == "builtins" else f"{package}'s {kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if package in ("builtins", "__main__")
+        else f"{package}'s {kind.__qualname__}"
+    )
 
 
 def unpack(files: Files) -> ConformalClassifier:
