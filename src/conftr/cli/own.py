@@ -208,13 +208,13 @@ def predict(
     silent, answers = quiet or as_json, out or sys.stdout  # which progress may change
     stopped = unless_written(out, f"{out} was written, and is whole.")
     with in_words(stopped), noted(lines(silent)), counted(silent) as progress:
-        from conftr.classifier import artefact
-        from conftr.jobs import predicting
-
         if as_json and out is None:
             raise ValueError("--json prints the numbers where the sets would go: give --out too.")
         if answers is None:
             raise ValueError("standard output, where the sets would go, is closed: give --out.")
+        from conftr.classifier import artefact
+        from conftr.jobs import predicting
+
         request = predicting.Request(
             alpha,
             target or predicting.target_of(model),
