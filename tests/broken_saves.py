@@ -122,7 +122,7 @@ def main(place):
         while ended == -signal.SIGKILL:
             fresh(folder, old=old)
             found = outcome(folder, lambda number=number: killed_before_step(number))
-            ended, number = found["ended"], number + 1
+            ended, number = found["ended"], number + (1 if old else 3)
             save_new(folder)  # and what was left is gone
             print(json.dumps(found | {"old": old, "after": held(folder)}))
     for size in (0, 10, 100, 1000, LARGE - 1):

@@ -386,6 +386,18 @@ def test_files_of_the_users_own_are_left_alone(outputs_only, tmp_path):
     assert {(tmp_path / name).read_text() for name in mine} == {"mine"}
 
 
+def test_a_damaged_classifier_can_be_saved_over(outputs_only, tmp_path):
+    conftr.save(outputs_only, tmp_path)
+    (inside(tmp_path) / "settings.json").unlink()
+    (inside(tmp_path) / "settings.json").mkdir()
+    outputs_only.alpha_ = 0.3
+    conftr.save(outputs_only, tmp_path)
+    assert conftr.load(tmp_path).alpha_ == 0.3
+    (tmp_path / "manifest.json").write_text("{")
+    conftr.save(outputs_only, tmp_path)
+    assert conftr.load(tmp_path).alpha_ == 0.3
+
+
 def test_a_manifest_cannot_have_other_files_removed(outputs_only, tmp_path):
     conftr.save(outputs_only, tmp_path / "model")
     mine = [tmp_path / "b.svg", tmp_path / "model" / "thesis.txt", tmp_path / "model" / "b.svg"]

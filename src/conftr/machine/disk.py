@@ -37,9 +37,10 @@ def move_all(names: Iterable[str], source: Path, target: Path) -> None:
 
 
 def remove_all(names: Iterable[str], folder: Path) -> None:
-    """Remove files, which are given by name, in their order; some may not be there."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
+    """Remove files, which are given by name, in their order; what is there may be none."""
+    for path in (folder / name for name in names):
+        if path.is_file() or path.is_symlink():
+            path.unlink()
 
 
 def make_folders_for(names: Iterable[str], folder: Path) -> None:
