@@ -12,15 +12,7 @@ ALPHA = 0.05
 X, y = load_digits(return_X_y=True)
 X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=500, random_state=0)
 model = HistGradientBoostingClassifier(max_iter=30, random_state=0).fit(X_train, y_train)
-
-
-def log_probabilities(rows):
-    """Logs of probabilities, with exact zeros, which trees may give, as the least positive one."""
-    p = model.predict_proba(rows)
-    return np.log(np.maximum(p, np.finfo(p.dtype).tiny))
-
-
-logits = log_probabilities(X_rest)
+logits = conftr.logits_from_probs(model.predict_proba(X_rest))  # trees may give exact zeros
 cal, test = slice(0, 700), slice(700, None)
 generator = np.random.default_rng(0)  # a fresh draw for each example, for APS and RAPS
 for name, scores in {

@@ -86,6 +86,7 @@ PUBLIC = {
     "identity",
     "inefficiency",
     "load",
+    "logits_from_probs",
     "miscoverage",
     "paper_position",
     "predict",

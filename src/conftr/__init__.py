@@ -28,7 +28,15 @@ from conftr.conformal.quantile import (
     exact_position,
     paper_position,
 )
-from conftr.conformal.scores import aps, raps, smooth_aps, thr, thr_logits, thr_probs
+from conftr.conformal.scores import (
+    aps,
+    logits_from_probs,
+    raps,
+    smooth_aps,
+    thr,
+    thr_logits,
+    thr_probs,
+)
 from conftr.conformal.sets import calibrate, predict, smooth_calibrate, smooth_predict
 from conftr.conformal.shaping import Avoid, Separate, Shape, identity
 from conftr.conformal.trials import evaluate
@@ -69,6 +77,7 @@ __all__ = [
     "identity",
     "inefficiency",
     "load",
+    "logits_from_probs",
     "miscoverage",
     "paper_position",
     "predict",

@@ -9,14 +9,19 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import conftr
@@ -457,6 +462,58 @@ def test_outputs_of_anything():
         by_p.predict(logits)
     with pytest.raises(ValueError, match="one column for each of the 3 classes"):
         by_p.predict(p[:, :2])
+
+
+@pytest.mark.parametrize(("one", "other"), [("float32", "float64"), ("float64", "float32")])
+def test_outputs_of_two_types(one, other):
+    """A truth that the outputs rule out, more often than alpha, is in the sets of either type."""
+    rng = np.random.default_rng(0)
+    p, y = probabilities(rng, 400)
+    p[np.arange(0, 400, 4), y[::4]] = 0
+    p /= p.sum(axis=1, keepdims=True)
+    clf = ConformalClassifier(classifier=Probabilities(range(3))).fit(p.astype(one), y)
+    for kind in (one, other):
+        assert clf.predict_set(p.astype(kind))[np.arange(400), y].mean() > 0.9
+
+
+def few_kinds(n, seed):
+    """Rows of 9 kinds only, so that many have equal scores."""
+    rng = np.random.default_rng(seed)
+    kinds, law = rng.normal(size=(9, 30)), rng.dirichlet(np.ones(3), 9)
+    kind = rng.integers(0, 9, n)
+    return kinds, kinds[kind], NAMES[[rng.choice(3, p=law[k]) for k in kind]]
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        DecisionTreeClassifier(max_depth=3),
+        RandomForestClassifier(5, n_jobs=2),
+        LogisticRegression(),
+        KNeighborsClassifier(20),
+        GaussianNB(),
+        BernoulliNB(),
+        LinearDiscriminantAnalysis(),
+        SVC(probability=True),
+        HistGradientBoostingClassifier(max_iter=5),
+        MLPClassifier((8,), max_iter=10),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_a_wrapped_classifier_gives_a_row_the_same_set_in_any_company(classifier):
+    """Where last bits differ they decide nothing, however many examples stand at the threshold."""
+    kinds, x, y = few_kinds(400, seed=3)
+    inner = clone(classifier).fit(x[:200], y[:200])
+    clf = ConformalClassifier(classifier=FrozenEstimator(inner)).fit(x[200:], y[200:])
+    for alpha in (0.1, 0.2, 0.3, 0.45, 0.6):
+        alone = np.concatenate([clf.predict_set(row[None], alpha=alpha) for row in kinds])
+        together = clf.predict_set(np.concatenate([x, kinds]), alpha=alpha)
+        np.testing.assert_array_equal(together[400:], alone)
+        by_columns = pd.DataFrame(np.asfortranarray(kinds)).to_numpy()
+        np.testing.assert_array_equal(clf.predict_set(by_columns, alpha=alpha), alone)
+        assert covered(together[200:400], y[200:], clf.classes_) >= 1 - alpha
 
 
 def test_a_class_that_was_not_trained_on_has_probability_zero():

@@ -168,3 +168,37 @@ def test_scores_still_attached_to_a_model_calibrate_without_a_word(rng):
     expected = conftr.calibrate(conftr.thr(logits.detach()), labels, 0.1)
     assert conftr.calibrate(conftr.thr(logits), labels, 0.1) == expected
     assert not conftr.calibrate(conftr.thr(logits), labels, [0.1, 0.2]).requires_grad
+
+
+@pytest.mark.parametrize("score", [conftr.thr, conftr.thr_probs, conftr.aps, conftr.raps])
+@pytest.mark.parametrize(("one", "other"), [("float32", "float64"), ("float64", "float32")])
+def test_a_threshold_of_one_type_serves_scores_of_another(score, one, other, rng):
+    """Of few distinct rows, so that many examples stand exactly at the threshold."""
+    logits, labels = rng.normal(size=(9, 4))[rng.integers(0, 9, 300)], rng.integers(0, 4, 300)
+    for alpha in (0.05, 0.1, 0.2, 0.3, 0.5, 0.7):
+        scores = score(logits.astype(one))
+        tau = conftr.calibrate(scores, labels, alpha)
+        wanted = conftr.predict(scores, tau)
+        found = conftr.predict(score(logits.astype(other)), tau)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(
+            conftr.predict(logits.astype(other), tau, score=score), wanted
+        )
+
+
+def test_what_misses_the_threshold_by_rounding_alone_reaches_it(library):
+    tau = np.float32(-2.5)
+    below = np.nextafter(tau, np.float32(-9), dtype=np.float32)
+    scores = np.array([[tau, below, -2.5001, -9]], np.float32)
+    for threshold in (-2.5, np.array([-2.5], np.float32)):
+        found = library.call(conftr.predict, scores, threshold)
+        np.testing.assert_array_equal(found, [[True, True, False, False]])
+
+
+def test_thresholds_without_end_and_the_smallest_scores_keep_their_order(library):
+    scores = np.array([[-1e30, 0.0, 1e-30, 2e-30]], np.float32)
+    wanted = {-math.inf: 4, 0.0: 3, 1e-30: 2, 2e-30: 1, math.inf: 0}
+    for tau, count in wanted.items():
+        assert library.call(lambda s, tau=tau: conftr.predict(s, tau), scores).sum() == count
+        taus = np.array([tau], np.float32)
+        assert library.call(conftr.predict, scores, taus).sum() == count

@@ -20,6 +20,7 @@ from conftr.classifier.evidence import Integers, Numbers, Sets, standing
 from conftr.classifier.labels import is_missing
 from conftr.conformal import checks
 from conftr.conformal.quantile import CalibrationWarning, examples_needed, rank
+from conftr.conformal.sets import lowered
 
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
 
@@ -54,10 +55,10 @@ class Calibration:
     def sets(self, scores: Numbers, groups: Groups, alpha: float) -> Sets:
         """{k : E(x,k) >= tau} as booleans, (m, K); every class where a group has no threshold.
 
+        Up to rounding, as in `predict`: a model may answer a row differently in other company.
         groups: as `places` gives them; -1 is a group that calibration did not see.
         """
-        # A threshold is one of the scores, so it is exact in their type.
-        taus = np.append(self.thresholds(alpha), -math.inf).astype(scores.dtype)
+        taus = lowered(np.append(self.thresholds(alpha), -math.inf)).astype(scores.dtype)
         inside: Sets = scores >= (taus[None, :-1] if groups is None else taus[groups][:, None])
         return inside
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.conformal.quantile import rank
+from conftr.conformal.sets import lowered
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -24,8 +25,13 @@ Sets: TypeAlias = npt.NDArray[np.bool_]
 
 
 def standing(scores: Numbers, calibration: Numbers) -> Integers:
-    """How many calibration scores (n,) are at most each of the scores (m, K): (m, K), 0..n."""
-    return np.searchsorted(np.sort(calibration), scores, side="right").astype(np.uint32)
+    """How many calibration scores (n,) are at most each of the scores (m, K): (m, K), 0..n.
+
+    Up to rounding, as in `predict`.
+    """
+    reached = lowered(np.sort(calibration).astype(np.float64))
+    reached = reached.astype(np.result_type(scores, np.float32))
+    return np.searchsorted(reached, scores, side="right").astype(np.uint32)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ from conftr.conformal.arrays import (
     namespace,
 )
 
+_ABOVE_ONE = 1e-6  # by how much a rounded probability may exceed 1
+_OFF_ONE = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
+
 
 def listed(names: Iterable[str], most: int = 10) -> str:
     """The first names for a message, and how many more there are."""
@@ -44,6 +47,28 @@ def logits_array(logits: Array, name: str = "logits", *, values: bool = True) ->
     if values and is_concrete(logits) and not all_finite(logits):
         _refuse_infinite(xp, logits, name)
     return logits
+
+
+def probabilities_array(probs: Array) -> Array:
+    """Probabilities (n, K) in 0..1, whose rows sum to 1 up to what rounding leaves."""
+    xp, probs = namespace(probabilities=probs), logits_array(probs, "probabilities")
+    if probs.shape[0] == 0 or not is_concrete(probs):
+        return probs
+    least, most = float(xp.min(probs)), float(xp.max(probs))
+    if least < 0 or most > 1 + _ABOVE_ONE:
+        raise ValueError(
+            f"probabilities must lie in 0..1; got {least:g}..{most:g}. For logits use "
+            f"conftr.members.Logits, or score them as they are."
+        )
+    sums = xp.sum(probs, axis=1)
+    strange = xp.abs(sums - 1) > _OFF_ONE
+    if bool(xp.any(strange)):
+        row = int(xp.nonzero(strange)[0][0])
+        raise ValueError(
+            f"the probabilities of a row must sum to 1; those of row {row} sum to "
+            f"{float(sums[row]):g}. Is there a column that stands for no class?"
+        )
+    return probs
 
 
 def scores_array(scores: Array, name: str = "scores") -> Array:
@@ -213,7 +238,7 @@ def _refuse_infinite(xp: Namespace, logits: Array, name: str) -> None:
     if not bool(xp.any(xp.isnan(logits))):
         advice = (
             "If they are logs of probabilities, some are exactly 0: "
-            "take numpy.log(numpy.maximum(p, numpy.finfo(p.dtype).tiny))."
+            "conftr.logits_from_probs(p) gives logs that are finite."
         )
     raise ValueError(f"{name} must be finite; got {found}. {advice}")
 

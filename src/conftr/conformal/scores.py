@@ -2,7 +2,7 @@
 
 Conformally trained models are sharp: in float32 their probabilities are 0 and 1. Scores are
 therefore built from logits and stay in log space, where nothing saturates at 0. Probabilities
-from elsewhere enter as their logarithm. Equal logits get equal scores.
+from elsewhere enter through `logits_from_probs`. Equal logits get equal scores.
 
 U breaks ties of APS and RAPS at random: an array (n,) of uniform draws, drawn anew for calibration
 and prediction; None is one fixed U = 0 for both, deterministic, still valid, and the most likely
@@ -33,12 +33,35 @@ from conftr.conformal.arrays import (
 from conftr.conformal.masses import ranked_masses
 from conftr.conformal.sorting import mix, unmix
 
+_LOWEST_LOG = -87.0  # of a probability: a little above the smallest normal float32
 _SURE = -1e-3  # log-probabilities above are computed from the rest
 _UNDERFLOW = 1e-35  # masses below are compared by their log
 _BOUND = 1e5  # times that amount is the highest score
 _FARTHEST = -1e38  # the lowest: differences of float32 logits may overflow
 _SMALLEST_PENALTY = 1e-6
 _LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
+
+
+def logits_from_probs(probs: Array) -> Array:
+    """The logs of probabilities, finite: logits for every score here.
+
+    A probability below e^-87, about 1.6e-38, counts as e^-87, and so does 0. float32 knows hardly
+    any smaller ones; with one bound for all types, probabilities that calibrate in one type and
+    predict in another agree on the classes that a model has ruled out.
+
+    Args:
+        probs: probabilities (n, K), as `predict_proba` of scikit-learn gives them.
+
+    Returns:
+        log p, (n, K), at least -87, in the type of `probs`.
+
+    Raises:
+        ValueError: if a probability lies outside 0..1, or those of a row do not sum to 1.
+    """
+    probs = checks.probabilities_array(probs)
+    xp = namespace(probabilities=probs)
+    # The log of the bound rounds differently in each type; -87 is the same number in all of them.
+    return at_least(xp.log(at_least(probs, math.exp(_LOWEST_LOG))), _LOWEST_LOG)
 
 
 def thr(logits: Array) -> Array:

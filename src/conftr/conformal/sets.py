@@ -35,6 +35,10 @@ from conftr.conformal.scores import thr
 
 Score: TypeAlias = Callable[..., Array]
 
+_ROUNDING = 2.0**-21  # 4 times the distance of float32 numbers near 1
+_NEAR_ONE = 128  # what is below 1 / 128 was not made from numbers near 1
+_LARGEST = 1e30  # beyond, thresholds stay as they are: infinities have no rounding
+
 
 def calibrate(
     scores: Array,
@@ -84,6 +88,10 @@ def calibrate(
 def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
     """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict`.
 
+    A score that misses tau by rounding alone, about a millionth of it, reaches it: a model may
+    round a row differently in other company, in another type or on another processor, and where
+    many examples have equal scores one bit would decide about all of them.
+
     tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
     None]` with one per group, `tau[:, None, None]` with one set per alpha.
     score: a score such as `thr`; the first argument then holds the logits that it scores, with u
@@ -91,11 +99,26 @@ def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = Non
         of the time.
     """
     if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
-        return reaches(scores, float(tau))
+        return reaches(scores, lowered(tau))
     if score is not None:
         scores = _scored(scores, score, u)
     scores = checks.scores_array(scores)
-    return scores >= _threshold(tau, scores)
+    return scores >= _threshold(lowered(tau), scores)
+
+
+def lowered(tau: Any) -> Any:
+    """tau less what rounding may take off a score that equals it.
+
+    A few roundings of float32, of tau itself and of numbers near 1, of which logs are made:
+    2^-21 (|tau| + min(1, 128 |tau|)). Scores near 0 keep their order, which `thr` relies on.
+    """
+    if isinstance(tau, int | float | np.floating):
+        size = min(abs(float(tau)), _LARGEST)
+        return float(tau) - _ROUNDING * (size + min(1.0, _NEAR_ONE * size))
+    tau = _some(tau)
+    xp, size = namespace(tau=tau), abs(tau)
+    size = xp.where(size < _LARGEST, size, _LARGEST)
+    return tau - _ROUNDING * (size + xp.where(_NEAR_ONE * size < 1, _NEAR_ONE * size, 1.0))
 
 
 def smooth_calibrate(
@@ -115,9 +138,7 @@ def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
 
 def _threshold(tau: Any, scores: Array) -> Array:
     """tau beside the scores: their library, device and type, and a shape that broadcasts."""
-    if tau is None:
-        raise TypeError("tau must be a number or an array of numbers; got None.")
-    tau = constant(tau, scores)
+    tau = constant(_some(tau), scores)
     try:
         np.broadcast_shapes(tuple(tau.shape), tuple(scores.shape))
     except ValueError:
@@ -129,6 +150,13 @@ def _threshold(tau: Any, scores: Array) -> Array:
     if is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
         raise ValueError("tau must not be nan.")
     return tau
+
+
+def _some(tau: Any) -> Array:
+    """A threshold, or several, as an array; None is refused."""
+    if tau is None:
+        raise TypeError("tau must be a number or an array of numbers; got None.")
+    return tau if hasattr(tau, "shape") else np.asarray(tau)
 
 
 def _scored(logits: Array, score: Score, u: Any) -> Array:

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.conformal import checks
-
-_SLACK = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
+from conftr.conformal.scores import logits_from_probs
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,11 @@ class Probabilities:
     classes: Sequence[Hashable]
 
     def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
-        """log p, (n, K); a probability of 0 is taken as the smallest number there is."""
-        p = _matrix(x, self.classes, "probabilities")
-        if p.size and not (p.min() >= 0 and p.max() <= 1 + 1e-6):
-            raise ValueError(
-                f"probabilities must lie in 0..1; got {p.min():g}..{p.max():g}. "
-                f"For logits use conftr.members.Logits."
-            )
-        sums = p.sum(axis=1)
-        strange = np.flatnonzero(np.abs(sums - 1) > _SLACK)
-        if len(strange):
-            raise ValueError(
-                f"the probabilities of a row must sum to 1; those of row {strange[0]} sum to "
-                f"{sums[strange[0]]:g}. Is there a column that stands for no class?"
-            )
-        return logs(p)
+        """log p, (n, K); see `conftr.logits_from_probs` for a probability of 0."""
+        found: npt.NDArray[np.floating[Any]] = logits_from_probs(
+            _matrix(x, self.classes, "probabilities")
+        )
+        return found
 
 
 @dataclass(frozen=True)
@@ -72,16 +61,10 @@ class Wrapped:
             )
         found = np.asarray(self.classifier.predict_proba(x))
         known = {name: place for place, name in enumerate(self.classes.tolist())}
-        p = np.zeros((len(found), len(self.classes)), found.dtype)
+        p = np.zeros((len(found), len(self.classes)), np.result_type(found, np.float32))
         p[:, [known[name] for name in self.classifier.classes_.tolist()]] = found
-        return logs(p)
-
-
-def logs(p: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
-    """Logs of probabilities, finite."""
-    p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float64)
-    found: npt.NDArray[np.floating[Any]] = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
-    return found
+        logits: npt.NDArray[np.floating[Any]] = logits_from_probs(p)
+        return logits
 
 
 def _matrix(x: Any, classes: Sequence[Hashable], name: str) -> npt.NDArray[Any]:
