@@ -1,11 +1,12 @@
 """From docstrings as the house writes them to Markdown.
 
-A paragraph of lines `name: what it is` lists settings; one that is Python shows a call; a public
-name in backticks leads to its own entry.
+A paragraph of lines `name: what it is` lists settings, and so do those below `Args:` and `Raises:`;
+one that is Python shows a call; a public name in backticks leads to its own entry.
 """
 
 import ast
 import re
+from textwrap import dedent
 from typing import Any
 
 import griffe
@@ -14,6 +15,7 @@ import conftr
 
 SHAPE = r"(?: \([^)]*\))?"
 SETTING = re.compile(rf"(\w+{SHAPE}(?:, \w+{SHAPE})*): ")
+SECTIONS = ("Args:", "Returns:", "Raises:")
 NAME = re.compile(r"(?<!\[)`(\w+)`")
 
 
@@ -47,10 +49,22 @@ def paragraph(text: str, settings: set[str], own: str) -> str:
     """One paragraph: a list of settings, a call, a formula, or prose."""
     if text.startswith("    "):
         return text
+    if text.startswith(SECTIONS):
+        return section(text, own)
     found = SETTING.match(text)
     if found and re.match(r"\w+", found[1])[0] in settings:
         return "\n".join(item(line, own) for line in text.splitlines())
     return f"```python\n{text}\n```" if is_call(text) else linked(text, own)
+
+
+def section(text: str, own: str) -> str:
+    """A section of Google's style: its name, then a list, or for `Returns:` what is given back."""
+    name, *lines = text.splitlines()
+    body = dedent("\n".join(lines))
+    if name == "Returns:":
+        return f"Returns {linked(body, own)}"
+    title = "" if name == "Args:" else f"{name}\n\n"
+    return title + "\n".join(item(line, own) for line in body.splitlines())
 
 
 def item(line: str, own: str) -> str:
