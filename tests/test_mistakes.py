@@ -73,7 +73,7 @@ def test_6_calibration_and_prediction_do_not_share_u(pool):
         seen.append(np.array(u))
         return conftr.aps(logits, u)
 
-    conftr.evaluate(*pool, score=score, alpha=0.1, n_cal=1000, splits=3)
+    conftr.evaluate(*pool, score=score, alpha=0.1, n_cal=1000, splits=3, random_u=True)
     draws = np.concatenate(seen)
     assert len(np.unique(draws)) == len(draws) == 6000
 

@@ -9,6 +9,7 @@ import pytest
 
 import conftr
 from conftr.conformal.trials import measure
+from conftr.members.outside import Logits
 
 
 def pool(n=600, k=5, seed=0):
@@ -53,10 +54,9 @@ def test_every_library_gives_the_same_records(eager):
     logits, labels = pool()
     options = {"alpha": [0.05, 0.1], "n_cal": 300, "splits": 2, "groups": {"low": [0, 1]}}
     for score in (conftr.thr, conftr.aps):
-        expected = conftr.evaluate(logits, labels, score=score, **options)
-        found = conftr.evaluate(
-            eager.asarray(logits), eager.asarray(labels), score=score, **options
-        )
+        options |= {"score": score, "random_u": score is conftr.aps}
+        expected = conftr.evaluate(logits, labels, **options)
+        found = conftr.evaluate(eager.asarray(logits), eager.asarray(labels), **options)
         for row, other in zip(found, expected, strict=True):
             assert row.keys() == other.keys()
             assert row["size_histogram"] == other["size_histogram"]
@@ -65,28 +65,44 @@ def test_every_library_gives_the_same_records(eager):
 
 
 def test_seeds_reproduce_and_more_splits_leave_the_first_alone():
-    options = {"score": conftr.aps, "alpha": 0.1, "n_cal": 200}
+    options = {"score": conftr.aps, "alpha": 0.1, "n_cal": 200, "random_u": True}
     few = conftr.evaluate(*pool(), **options, splits=2, seed=7)
     many = conftr.evaluate(*pool(), **options, splits=4, seed=7)
     assert many[:2] == few
     assert conftr.evaluate(*pool(), **options, splits=2, seed=8) != few
 
 
-def test_u_is_drawn_anew_for_every_split_and_row_unless_bound():
+def test_u_is_drawn_anew_for_every_split_and_row_where_that_is_asked_for():
     draws = []
 
     def score(logits, u):
         draws.append(u)
         return conftr.aps(logits, u)
 
-    conftr.evaluate(*pool(), score=score, alpha=0.1, n_cal=200, splits=2)
+    conftr.evaluate(*pool(), score=score, alpha=0.1, n_cal=200, splits=2, random_u=True)
     assert [u.shape for u in draws] == [(600,), (600,)]
     assert len(np.unique(np.concatenate(draws))) > 1100
-    fixed = [
-        conftr.evaluate(*pool(), score=s, alpha=0.1, n_cal=200, splits=1)
-        for s in (partial(conftr.aps, u=None), lambda x: conftr.aps(x))
-    ]
-    assert fixed[0] == fixed[1]
+    for other in (conftr.thr, partial(conftr.aps, u=None)):
+        with pytest.raises(ValueError, match="random_u is for a score whose second parameter is u"):
+            conftr.evaluate(*pool(), score=other, alpha=0.1, n_cal=200, random_u=True)
+
+
+@pytest.mark.parametrize("score", [conftr.aps, conftr.raps])
+def test_without_u_all_functions_make_the_same_sets(score):
+    logits, labels = pool()
+    (row,) = conftr.evaluate(logits, labels, score=score, alpha=0.1, n_cal=300, splits=1)
+    (child,) = np.random.SeedSequence(0).spawn(1)
+    order = np.random.default_rng(child).permutation(600)
+    cal, test = order[:300], order[300:]
+    tau = conftr.calibrate(logits[cal], labels[cal], 0.1, score=score)
+    clf = conftr.ConformalClassifier(classifier=Logits(range(5)), conformity=score.__name__)
+    clf.fit(logits[cal], labels[cal])
+    for sets in (
+        conftr.predict(logits[test], tau, score=score),
+        conftr.predict(score(logits[test]), tau),
+        clf.predict_set(logits[test]),
+    ):
+        assert row["size_histogram"] == conftr.size_histogram(sets).tolist()
 
 
 def test_absent_classes_are_none():

@@ -58,7 +58,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     alpha: the share of sets that may miss the truth.
     method: "cross-entropy", "conformal", an objective such as `conftr.ConfTr(...)`, or "auto":
         train both and keep what has the smaller sets on validation data, cross-entropy if in doubt.
-    conformity: the score that sets are made with, "thr", "aps" or "raps", or a function of logits.
+    conformity: the score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a function
+        of logits.
     shape: wishes about sets in class names, a `conftr.Shape`. Conformal training follows them, and
         "auto" chooses by what they ask for.
     classifier: a scikit-learn classifier to fit and calibrate in place of a network. One that is

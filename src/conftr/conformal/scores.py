@@ -4,9 +4,10 @@ Conformally trained models are sharp: in float32 their probabilities are 0 and 1
 therefore built from logits and stay in log space, where nothing saturates at 0. Probabilities
 from elsewhere enter through `logits_from_probs`. Equal logits get equal scores.
 
-U breaks ties of APS and RAPS at random: an array (n,) of uniform draws, drawn anew for calibration
-and prediction; None is one fixed U = 0 for both, deterministic, still valid, and the most likely
-class then always scores highest.
+U breaks ties of APS and RAPS at random. One rule holds everywhere: U = 0 unless U is given, here,
+in `calibrate`, `predict`, `evaluate` and `ConformalClassifier`. U = 0 is deterministic and
+valid, and the most likely class then always scores highest. Given are an array (n,) of uniform
+draws, drawn anew for calibration and prediction, or `random_u=True` in `evaluate`.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def aps(logits: Array, u: Any = None) -> Array:
     """E(x,k) = log( mass of the classes ranked below k + (1 - U) mass of k ).
 
     One minus the paper's score, in logs. Classes whose logit equals that of k count with k.
+    u: None for U = 0, which is the rule everywhere, or uniform draws (n,); the paper draws them.
     """
     logits = checks.logits_array(logits)
     return unsorted_by_rows(_aps_rows, logits, checks.uniforms(u, logits))
@@ -105,6 +107,7 @@ def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int 
     its log but keeps its order: with f the distance to the next multiple of the penalty below
     (to 0 where the difference is positive) and l the number of that multiple, E = log f - 8192 l.
     Masses far below the penalty keep their order too, where the difference itself would round.
+    u: as in `aps`, U = 0 unless it is given.
     """
     logits = checks.logits_array(logits)
     checks.number(penalty, "penalty", at_least=0)
@@ -129,6 +132,7 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
 
     E(x,k) = soft mass below k + (1 - U) soft mass of k, in [0, 1] and not in logs, so that
     dispersion and temperature have the paper's units. Hard twin: exp(`aps`).
+    u: as in `aps`, U = 0 unless it is given.
     """
     logits = checks.logits_array(logits)
     checks.number(dispersion, "dispersion", above=0)

@@ -55,8 +55,8 @@ def calibrate(
     alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
     groups: None, or "labels" for one threshold per class, or integers (n,) for one per group.
     n_groups: how many groups there are, if more than appear here.
-    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
-        as its U if that is given.
+    score: a score such as `thr`; the first argument then holds the logits that it scores.
+    u: of a score that takes it, as `aps` does: uniform draws (n,); None is U = 0.
 
     Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
     for more examples than there are, tau is -inf (every class is predicted) and a
@@ -94,9 +94,9 @@ def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = Non
 
     tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
     None]` with one per group, `tau[:, None, None]` with one set per alpha.
-    score: a score such as `thr`; the first argument then holds the logits that it scores, with u
-        as its U if that is given. For `thr` and one tau no scores are kept, and it takes a third
-        of the time.
+    score: a score such as `thr`; the first argument then holds the logits that it scores. For `thr`
+        and one tau no scores are kept, and it takes a third of the time.
+    u: of a score that takes it, as `aps` does: draws (n,) of their own; None is U = 0.
     """
     if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
         return reaches(scores, lowered(tau))

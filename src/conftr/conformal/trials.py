@@ -29,15 +29,17 @@ def evaluate(
     splits: int = 10,
     seed: int = 0,
     groups: Mapping[str, Sequence[int]] | None = None,
+    random_u: bool = False,
 ) -> list[Record]:
     """Calibrate on n_cal examples and measure on the rest, for every random split and alpha.
 
     logits (n, K), labels (n,): the pooled calibration and test examples.
-    score: logits -> scores. If its second parameter is `u`, as in `aps` and `raps`, every split
-        draws a fresh U for each example; bind it (`functools.partial(aps, u=None)`) to fix it.
+    score: logits -> scores.
     alpha: a number, or several.
     groups: named groups of classes to report on; `miscoverage[name->]` is the share of the group's
         examples whose set holds a class of another, `miscoverage[->name]` the reverse.
+    random_u: draw a fresh U for each example and split, for a score that takes U as its second
+        argument, as `aps` and `raps` do. Without it U = 0, as everywhere else where no U is given.
 
     Gives one record for each split and alpha, ready for a data frame. `tail` is the probability
     of so low a coverage if the guarantee holds (exact, beta-binomial); `consistent` says whether
@@ -51,6 +53,10 @@ def evaluate(
         raise TypeError(f"score must be a function such as conftr.thr; got {score!r}.")
     if not isinstance(n_cal, int | np.integer):
         raise TypeError(f"n_cal must be a whole number; got {n_cal!r}.")
+    if random_u and not takes_u(score):
+        raise ValueError(
+            f"random_u is for a score whose second parameter is u, as of conftr.aps; got {score!r}."
+        )
     n_test = int(logits.shape[0]) - n_cal
     if n_cal < 1 or n_test < 1:
         raise ValueError(
@@ -59,7 +65,7 @@ def evaluate(
     xp = namespace(logits=logits)
     laws = [metrics.coverage_law(n_cal, n_test, a) for a in alphas]
     records = []
-    for split, (order, scores) in enumerate(_random_orders(logits, score, splits, seed)):
+    for split, (order, scores) in enumerate(_scored_orders(logits, score, splits, seed, random_u)):
         cal, test = order[:n_cal], order[n_cal:]
         y = xp.take(labels, test, axis=0)
         top = metrics.accuracy(xp.take(logits, test, axis=0), y)
@@ -107,26 +113,25 @@ def measure(sets: Array, labels: Array, groups: Mapping[str, Sequence[int]]) -> 
     return record
 
 
-def _random_orders(
-    logits: Array, score: Callable[..., Array], count: int, seed: int
+def takes_u(score: Callable[..., Array]) -> bool:
+    """Whether a score takes U: as its second, positional parameter, and under this name."""
+    parameters = list(inspect.signature(score).parameters.values())[1:2]
+    return any(p.name == "u" and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+
+
+def _scored_orders(
+    logits: Array, score: Callable[..., Array], count: int, seed: int, random_u: bool
 ) -> Iterator[tuple[Array, Array]]:
     """Random orders of the examples (n,), with the scores (n, K) of each.
 
     An order depends on the seed and its number alone: asking for more leaves the first unchanged.
     """
     n = int(logits.shape[0])
-    draws = _draws_u(score)
-    fixed = None if draws else score(logits)
+    fixed = None if random_u else score(logits)
     for child in np.random.SeedSequence(seed).spawn(count):
         generator = np.random.default_rng(child)
         order = constant(generator.permutation(n), logits, integer=True)
-        yield order, score(logits, constant(generator.random(n), logits)) if draws else fixed
-
-
-def _draws_u(score: Callable[..., Array]) -> bool:
-    """Whether U is free: a second, positional parameter of that name (binding it ends that)."""
-    parameters = list(inspect.signature(score).parameters.values())[1:2]
-    return any(p.name == "u" and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        yield order, score(logits, constant(generator.random(n), logits)) if random_u else fixed
 
 
 def _miscoverage(

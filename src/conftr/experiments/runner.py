@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 import conftr
 from conftr import data
+from conftr.conformal.trials import takes_u
 from conftr.experiments import measures
 from conftr.experiments.parts import build, shared
 from conftr.experiments.pools import Division
@@ -174,6 +175,7 @@ def _evaluated(
         splits=evaluation.splits,
         seed=evaluation.seed,
         groups=materials.groups,
+        random_u=takes_u(score),
     )
 
 

@@ -80,7 +80,7 @@ class Evaluation:
     """How trained models are measured: random splits of the pool, calibrated for every alpha.
 
     scores: names and conformity scores.
-    seed: of the splits, and of U where a score draws it.
+    seed: of the splits, and of U, which is drawn for a score that takes it.
     """
 
     alphas: tuple[float, ...] = (0.01,)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from conftr.conformal.scores import thr
-from conftr.conformal.trials import evaluate
+from conftr.conformal.trials import evaluate, takes_u
 from conftr.training import Checkpoints, Fitted, Progress, fit, optimisers, predict_logits
 from conftr.training.epochs import Objective, Program, TrainingSet, fields, with_settings
 from conftr.training.models import MLP, Model
@@ -38,7 +38,7 @@ _ABREAST = 4  # linear models of one program: more do not stay in the cache
 class SetSize:
     """Mean set size on examples with labels y (n,): half of them calibrate, the others count.
 
-    score: whose sets. splits, seed: as in `evaluate`.
+    score: whose sets; one that takes U gets fresh draws. splits, seed: as in `evaluate`.
     """
 
     y: Any
@@ -57,6 +57,7 @@ class SetSize:
             n_cal=len(self.y) // 2,
             splits=self.splits,
             seed=self.seed,
+            random_u=takes_u(self.score),
         )
         return float(np.mean([record["inefficiency"] for record in records]))
 
