@@ -137,3 +137,44 @@ def test_a_parameter_and_a_view_are_tensors_too():
     expected = conftr.ConfTr(ALPHA)(x, y)
     assert conftr.ConfTr(ALPHA)(torch.nn.Parameter(x.detach()), y) == expected
     assert conftr.ConfTr(ALPHA)(x.T.contiguous().T, y) == expected
+
+
+class Sets(torch.nn.Module):
+    """A network that answers with sets."""
+
+    def __init__(self, score, tau):
+        super().__init__()
+        self.net, self.score = torch.nn.Linear(4, 3), score
+        self.tau = tau
+
+    def forward(self, x):
+        return conftr.predict(self.score(self.net(x)), self.tau)
+
+
+FREE = {"x": {0: torch.export.Dim("n")}}
+
+
+@pytest.mark.parametrize(
+    ("score", "tau", "strict"),
+    [
+        (conftr.thr, -1.0, False),
+        (conftr.thr, -1.0, True),
+        (conftr.aps, torch.tensor([-1.0, -0.5, -2.0]), False),
+    ],
+    ids=["traced", "read", "by class"],
+)
+def test_sets_are_exported_with_a_free_batch(score, tau, strict):
+    module = Sets(score, tau).eval()
+    program = torch.export.export(module, (torch.ones(7, 4),), dynamic_shapes=FREE, strict=strict)
+    x = torch.randn(19, 4, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(program.module()(x), module(x))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sets_are_exported_to_onnx_with_a_free_batch():
+    pytest.importorskip("onnxscript")
+    program = torch.onnx.export(
+        Sets(conftr.thr, -1.0).eval(), (torch.ones(7, 4),), dynamic_shapes=FREE, dynamo=True
+    )
+    (rows,) = program.model_proto.graph.input
+    assert rows.type.tensor_type.shape.dim[0].dim_param

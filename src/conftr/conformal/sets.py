@@ -139,14 +139,14 @@ def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
 def _threshold(tau: Any, scores: Array) -> Array:
     """tau beside the scores: their library, device and type, and a shape that broadcasts."""
     tau = constant(_some(tau), scores)
-    try:
-        np.broadcast_shapes(tuple(tau.shape), tuple(scores.shape))
-    except ValueError:
+    # Compared length by length: a batch that torch.export leaves free must not be settled here.
+    lengths = zip(reversed(tau.shape), reversed(scores.shape), strict=False)
+    if any(a != b and a != 1 and b != 1 for a, b in lengths):
         raise ValueError(
             f"tau must broadcast against the scores of shape {tuple(scores.shape)}; got shape "
             f"{tuple(tau.shape)}. Group thresholds are given as tau[groups][:, None], those of "
             f"several alphas as tau[:, None, None]."
-        ) from None
+        )
     if is_concrete(tau) and bool(namespace(tau=tau).any(tau != tau)):
         raise ValueError("tau must not be nan.")
     return tau
