@@ -24,6 +24,7 @@ def pool():
 @pytest.mark.parametrize(
     "score", [conftr.thr, conftr.thr_logits, conftr.thr_probs, conftr.aps, conftr.raps]
 )
+@pytest.mark.filterwarnings("ignore:scores hold")  # of `thr_logits`
 def test_1_the_right_tail(pool, score):
     logits, labels = pool
     scores = score(logits)
@@ -43,6 +44,7 @@ def test_1_the_loss_of_conformal_training_is_not_zero(pool):
     assert own.mean() < 0
 
 
+@pytest.mark.filterwarnings("ignore:scores hold")
 def test_2_the_quantile_is_a_score_and_not_between_two():
     scores = np.arange(1.0, 101.0)[:, None]
     taus = [conftr.calibrate(scores, np.zeros(100, dtype=int), a) for a in (0.05, 0.1, 0.107)]

@@ -8,6 +8,8 @@ import torch
 
 import conftr
 
+pytestmark = pytest.mark.filterwarnings("ignore:scores hold")  # any numbers serve as scores here
+
 LOGITS = np.random.default_rng(0).normal(size=(40, 3))
 LABELS = np.random.default_rng(1).integers(0, 3, 40)
 ON_LOGITS = [

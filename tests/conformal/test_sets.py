@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import conftr
 from conftr import CalibrationWarning
 
+pytestmark = pytest.mark.filterwarnings("ignore:scores hold")  # any numbers serve as scores here
+
 # Nine true scores .1 ... .9 in column 0, labels all 0.
 SCORES = np.stack([np.arange(1, 10) / 10, np.full(9, 0.55)], axis=1)
 LABELS = np.zeros(9, dtype=np.int64)
@@ -154,6 +156,23 @@ def test_default_estimator_of_smooth_calibrate(rng):
     assert conftr.smooth_calibrate(scores, labels, 0.1) == conftr.smooth_calibrate(
         scores, labels, 0.1, quantile=conftr.SmoothSort(0.1)
     )
+
+
+def test_logits_that_were_not_scored_are_asked_about(eager, rng):
+    logits, labels = rng.normal(size=(50, 3)) * 5, rng.integers(0, 3, 50)
+    logits, labels = eager.asarray(logits), eager.asarray(labels)
+    with pytest.warns(CalibrationWarning, match=r"at most 1. If these are logits, pass score="):
+        conftr.calibrate(logits, labels, 0.1)
+    with pytest.warns(CalibrationWarning, match=r"scores hold 1\d\.\d+, and those of conftr.thr"):
+        conftr.predict(logits, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for score in (conftr.thr, conftr.thr_logits, conftr.aps, conftr.raps, conftr.thr_probs):
+            tau = conftr.calibrate(logits, labels, 0.1, score=score)
+            conftr.predict(logits, tau, score=score)
+            if score is not conftr.thr_logits:
+                conftr.predict(score(logits), conftr.calibrate(score(logits), labels, 0.1))
+        conftr.evaluate(logits, labels, score=conftr.thr_logits, alpha=0.1, n_cal=20, splits=1)
 
 
 def test_no_warning_where_there_are_enough():

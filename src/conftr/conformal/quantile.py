@@ -50,7 +50,10 @@ Position: TypeAlias = Callable[[int, float], tuple[int, int]]
 
 
 class CalibrationWarning(UserWarning):
-    """Calibration gave no information: too few examples for alpha, or none of a class or group."""
+    """Calibration gave no information: too few examples for alpha, or none of a class or group.
+
+    Or what was given for scores may be logits.
+    """
 
 
 def rank(n: int, alpha: Any) -> int:

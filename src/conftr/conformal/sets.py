@@ -60,22 +60,23 @@ def calibrate(
 
     Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
     for more examples than there are, tau is -inf (every class is predicted) and a
-    `CalibrationWarning` says how many it takes. Smooth twin: `smooth_calibrate`.
+    `CalibrationWarning` says how many it takes. Another asks whether scores above 1 are logits that
+    were not scored; `score=thr_logits` says that they are meant. Smooth twin: `smooth_calibrate`.
     """
     alphas = checks.probability(alpha, "alpha")
     if score is thr and groups is None:
         tau = _marginal_of_thr(scores, labels, alphas)
         if tau is not None:
             return float(tau) if alphas.ndim == 0 else tau
-    if score is not None:
-        scores = _scored(scores, score, u)
-    scores = checks.scores_array(scores)
+    scores = _scored(scores, score, u)
     labels = checks.labels_array(labels, scores, "scores")
     if scores.shape[0] == 0:
         raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
+    if score is None:
+        _warn_of_logits(scores)
     own = stop_gradient(pick(scores, labels))
     if groups is None:
-        tau = _marginal(own, alphas)
+        tau = marginal(own, alphas)
         return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
     if isinstance(groups, str):
         if groups != "labels":
@@ -83,6 +84,24 @@ def calibrate(
         return _grouped(own, labels, int(scores.shape[1]), alphas, "class")
     ids, count = _group_ids(groups, labels, n_groups)
     return _grouped(own, ids, count, alphas, "group")
+
+
+def marginal(own: Array, alphas: Any) -> Array:
+    """E_(r) of the true classes' scores (n,) for every alpha, of shape alphas.shape."""
+    xp, n = namespace(scores=own), int(own.shape[0])
+    ranks = [rank(n, alpha) for alpha in alphas.ravel()]
+    for alpha, r in zip(alphas.ravel(), ranks, strict=True):
+        if r == 0:
+            warnings.warn(
+                f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
+                f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
+                f"class.",
+                CalibrationWarning,
+                stacklevel=3,
+            )
+    ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
+    tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
+    return xp.reshape(tau, alphas.shape)
 
 
 def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
@@ -97,13 +116,16 @@ def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = Non
     score: a score such as `thr`; the first argument then holds the logits that it scores. For `thr`
         and one tau no scores are kept, and it takes a third of the time.
     u: of a score that takes it, as `aps` does: draws (n,) of their own; None is U = 0.
+
+    Scores above 1 give a warning, as in `calibrate`.
     """
     if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
         return reaches(scores, lowered(tau))
-    if score is not None:
-        scores = _scored(scores, score, u)
-    scores = checks.scores_array(scores)
-    return scores >= _threshold(lowered(tau), scores)
+    scores = _scored(scores, score, u)
+    threshold = _threshold(lowered(tau), scores)
+    if score is None:
+        _warn_of_logits(scores)
+    return scores >= threshold
 
 
 def lowered(tau: Any) -> Any:
@@ -159,10 +181,29 @@ def _some(tau: Any) -> Array:
     return tau if hasattr(tau, "shape") else np.asarray(tau)
 
 
-def _scored(logits: Array, score: Score, u: Any) -> Array:
+def _warn_of_logits(scores: Array) -> None:
+    """Ask whether scores are logits, which they may be where one exceeds every probability."""
+    if not is_concrete(scores) or 0 in scores.shape:
+        return
+    highest = float(namespace(scores=scores).max(stop_gradient(scores)))
+    if highest <= 1 + _ROUNDING:
+        return
+    warnings.warn(
+        f"scores hold {highest:g}, and those of conftr.thr, aps, raps and thr_probs are at most 1. "
+        f"If these are logits, pass score=conftr.thr beside them. If they are scores of another "
+        f"kind, score=conftr.thr_logits takes them as they are, without a word.",
+        CalibrationWarning,
+        stacklevel=3,
+    )
+
+
+def _scored(given: Array, score: Score | None, u: Any) -> Array:
+    """Scores without nan: of logits, or as they are where there is no score."""
+    if score is None:
+        return checks.scores_array(given)
     if not callable(score):
         raise TypeError(f"score must be a function such as conftr.thr; got {score!r}.")
-    return score(logits) if u is None else score(logits, u)
+    return checks.scores_array(score(given) if u is None else score(given, u))
 
 
 def _marginal_of_thr(logits: Array, labels: Array, alphas: Any) -> Array | None:
@@ -173,24 +214,6 @@ def _marginal_of_thr(logits: Array, labels: Array, alphas: Any) -> Array | None:
         return None
     tau = own_scores(logits, labels, [rank(int(logits.shape[0]), a) for a in alphas.ravel()])
     return None if tau is None else tau.reshape(alphas.shape)
-
-
-def _marginal(own: Array, alphas: Any) -> Array:
-    """E_(r) for every alpha, of shape alphas.shape."""
-    xp, n = namespace(scores=own), int(own.shape[0])
-    ranks = [rank(n, alpha) for alpha in alphas.ravel()]
-    for alpha, r in zip(alphas.ravel(), ranks, strict=True):
-        if r == 0:
-            warnings.warn(
-                f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
-                f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
-                f"class.",
-                CalibrationWarning,
-                stacklevel=3,
-            )
-    ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
-    tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
-    return xp.reshape(tau, alphas.shape)
 
 
 def _grouped(own: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> Array:

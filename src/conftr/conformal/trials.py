@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from conftr.conformal import checks, metrics
-from conftr.conformal.arrays import Array, constant, namespace
-from conftr.conformal.sets import calibrate
+from conftr.conformal.arrays import Array, constant, namespace, pick, stop_gradient
+from conftr.conformal.sets import marginal
 
 Record: TypeAlias = dict[str, Any]
 
@@ -69,7 +69,8 @@ def evaluate(
         cal, test = order[:n_cal], order[n_cal:]
         y = xp.take(labels, test, axis=0)
         top = metrics.accuracy(xp.take(logits, test, axis=0), y)
-        taus = calibrate(xp.take(scores, cal, axis=0), xp.take(labels, cal, axis=0), alphas)
+        own = pick(xp.take(scores, cal, axis=0), xp.take(labels, cal, axis=0))
+        taus = marginal(stop_gradient(own), alphas)
         held_out = xp.take(scores, test, axis=0)
         for a, law, tau in zip(alphas, laws, [taus[i] for i in range(len(alphas))], strict=True):
             # Every row was scored once, in one company: nothing is left to rounding.
@@ -127,11 +128,15 @@ def _scored_orders(
     An order depends on the seed and its number alone: asking for more leaves the first unchanged.
     """
     n = int(logits.shape[0])
-    fixed = None if random_u else score(logits)
+    fixed = None if random_u else checks.scores_array(score(logits))
     for child in np.random.SeedSequence(seed).spawn(count):
         generator = np.random.default_rng(child)
         order = constant(generator.permutation(n), logits, integer=True)
-        yield order, score(logits, constant(generator.random(n), logits)) if random_u else fixed
+        if fixed is not None:
+            yield order, fixed
+        else:
+            u = constant(generator.random(n), logits)
+            yield order, checks.scores_array(score(logits, u))
 
 
 def _miscoverage(
