@@ -95,6 +95,7 @@ PUBLIC = {
     "size_histogram",
     "size_loss",
     "size_stratified_coverage",
+    "small_sets_scorer",
     "smooth_aps",
     "smooth_calibrate",
     "smooth_predict",

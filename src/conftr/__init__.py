@@ -44,7 +44,7 @@ from conftr.conformal.trials import evaluate
 if TYPE_CHECKING:
     __version__: str
     from conftr.classifier.artefact import load, save
-    from conftr.classifier.estimator import ConformalClassifier
+    from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
 
 __all__ = [
     "Avoid",
@@ -86,6 +86,7 @@ __all__ = [
     "size_histogram",
     "size_loss",
     "size_stratified_coverage",
+    "small_sets_scorer",
     "smooth_aps",
     "smooth_calibrate",
     "smooth_predict",
@@ -99,6 +100,7 @@ _HEAVY = {
     "ConformalClassifier": "conftr.classifier.estimator",
     "load": "conftr.classifier.artefact",
     "save": "conftr.classifier.artefact",
+    "small_sets_scorer": "conftr.classifier.estimator",
 }
 
 

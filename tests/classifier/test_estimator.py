@@ -123,6 +123,32 @@ def test_labels_are_the_sets_by_name(clf):
         assert names == sorted(names, key=lambda name: -p[NAMES.tolist().index(name)])
 
 
+def test_coverage_and_size_of_sets(clf):
+    sets = clf.predict_set(X_TEST)
+    assert clf.coverage(X_TEST, Y_TEST) == covered(sets, Y_TEST, clf.classes_)
+    assert clf.set_size(X_TEST) == sets.sum(axis=1).mean()
+    cats = Y_TEST == "cat"
+    assert clf.coverage(X_TEST[cats], Y_TEST[cats]) == sets[cats, 0].mean()
+    assert clf.coverage(X_TEST[:2], ["cow", "cow"]) == 0
+    assert clf.coverage(X_TEST, Y_TEST, alpha=0.5) < 0.7
+    assert clf.set_size(X_TEST, alpha=0.5) < clf.set_size(X_TEST)
+    groups = np.array(["n", "s"])[np.arange(500) % 2]
+    by_group = quick().fit(X, Y, groups=REGIONS)
+    assert by_group.coverage(X_TEST, Y_TEST, groups) > 0.8
+    assert 1 <= by_group.set_size(X_TEST, groups) <= 3
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler(), "passthrough"]], ids=["bare", "pipeline"])
+def test_searches_can_prefer_small_sets(steps):
+    """With a variance so large that no feature counts, sets hold nearly every class."""
+    pipeline = make_pipeline(*steps, quick())
+    grid = {"conformalclassifier__classifier__var_smoothing": [1e6, 1e-9]}
+    search = GridSearchCV(pipeline, grid, scoring=conftr.small_sets_scorer, cv=2).fit(X, Y)
+    poor, good = search.cv_results_["mean_test_score"]
+    assert -3 <= poor < -2.4 < -2 < good < -0.9
+    assert search.best_params_ == {"conformalclassifier__classifier__var_smoothing": 1e-9}
+
+
 def test_any_alpha(clf):
     sizes = [clf.predict_set(X_TEST, alpha=alpha).sum() for alpha in (0.02, 0.1, 0.3)]
     assert sizes == sorted(sizes, reverse=True)

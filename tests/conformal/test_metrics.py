@@ -1,6 +1,7 @@
 """Metrics by hand, absent classes, and the exact law of coverage."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -32,6 +33,17 @@ def test_by_hand(library):
     np.testing.assert_allclose(
         library.call(conftr.size_stratified_coverage, SETS, LABELS), [0, 0.5, 1, 1], rtol=1e-6
     )
+
+
+def test_names_of_classes_are_refused_with_advice_that_serves():
+    names, labels = ["cat", "dog", "eel"], np.array(["dog", "dog", "eel", "dog", "eel"])
+    with pytest.raises(TypeError, match="labels must be integers; got type <U3") as refused:
+        conftr.coverage(SETS, labels)
+    advice = re.search(r"numpy\.array\(\[.*?\]\)", str(refused.value))[0]
+    numbered = eval(advice, {"numpy": np, "names": names, "labels": labels})
+    assert (
+        conftr.coverage(SETS, numbered) == 0.4
+    )  # the second and the fourth, though no row is a cat
 
 
 def test_groups_by_hand(library):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # type: ignore[import-untyped]
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
+from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
@@ -34,7 +35,7 @@ from conftr.classifier.calibration import (
 from conftr.classifier.division import Division, divide
 from conftr.classifier.evidence import Candidate as Shown
 from conftr.classifier.evidence import Evidence
-from conftr.conformal import checks, scores
+from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
 from conftr.features import frames
@@ -160,6 +161,37 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         held = division.calibration
         groups = None if groups is None else groups[held]
         return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
+
+    def coverage(self, X: Any, y: Any, groups: Any = None, *, alpha: float | None = None) -> float:
+        """Share of rows whose set holds their class; one that `fit` never met is always missed.
+
+        Args:
+            X: rows, as in `predict_set`.
+            y: the class of each row, (n,), by its name.
+            groups: the group of each row, where thresholds are by group.
+            alpha: another than that of `fit` or `calibrate`.
+
+        Returns:
+            The share, between 0 and 1. Rows that trained or calibrated flatter it.
+        """
+        X, y = self._checked(X, y, reset=False)
+        places = {name: place for place, name in enumerate(self.classes_.tolist())}
+        found = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
+        sets = self.predict_set(X, groups, alpha=alpha)
+        return float((sets[np.arange(len(y)), found] & (found >= 0)).mean())
+
+    def set_size(self, X: Any, groups: Any = None, *, alpha: float | None = None) -> float:
+        """Mean number of classes in a set.
+
+        Args:
+            X: rows, as in `predict_set`.
+            groups: the group of each row, where thresholds are by group.
+            alpha: another than that of `fit` or `calibrate`.
+
+        Returns:
+            The mean over the rows, between 0 and the number of classes.
+        """
+        return float(metrics.inefficiency(self.predict_set(X, groups, alpha=alpha)))
 
     def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
         """Calibrate anew, on examples that were not trained on, in place of what was there.
@@ -366,6 +398,29 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         places = self.calibration_.places(groups, len(logits))
         warn_of_unseen(self.calibration_.by, groups, places)
         return self.calibration_.sets(self.score_(logits), places, wanted)
+
+
+def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: ARG001
+    """Minus the mean set size, for scikit-learn's searches: small sets are better.
+
+    GridSearchCV(clf, grid, scoring=conftr.small_sets_scorer)
+
+    Sets of all settings promise the same coverage, so that their size is what tells them apart.
+    Without `scoring`, scikit-learn compares accuracy, which sets are not about.
+
+    Args:
+        estimator: a fitted `ConformalClassifier`, or a pipeline that ends in one.
+        X: rows that it has not seen.
+        y: scikit-learn gives it; sizes do not depend on it.
+
+    Returns:
+        -`ConformalClassifier.set_size`.
+    """
+    while isinstance(estimator, Pipeline):
+        for _, step in estimator.steps[:-1]:
+            X = X if step in (None, "passthrough") else step.transform(X)
+        estimator = estimator.steps[-1][1]
+    return -float(estimator.set_size(X))
 
 
 def evidence_of(

@@ -97,8 +97,10 @@ def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> Array
     """Integers, every one in 0..bound-1, in the library's type for indices."""
     if not xp.isdtype(values.dtype, "integral"):
         raise TypeError(
-            f"{name} must be integers; got type {values.dtype}. "
-            f"numpy.unique({name}, return_inverse=True) numbers other labels."
+            f"{name} must be integers; got type {values.dtype}. With the names of all of them in a "
+            f"list, in the order of their numbers, numpy.array([names.index(one) for one in "
+            f"{name}]) numbers them; numbering those that occur here would not, where one is "
+            f"lacking."
         )
     values = constant(values, values, integer=True)
     if values.shape[0] == 0 or not is_concrete(values):
