@@ -155,6 +155,23 @@ def test_any_alpha(clf):
     np.testing.assert_array_equal(clf.predict_set(X_TEST, alpha=0.1), clf.predict_set(X_TEST))
 
 
+@pytest.mark.parametrize("change", [setattr, lambda clf, _, value: clf.set_params(alpha=value)])
+def test_another_alpha_after_fit_is_served(clf, change):
+    other = pickle.loads(pickle.dumps(clf))
+    change(other, "alpha", np.float32(0.3))
+    np.testing.assert_array_equal(other.predict_set(X_TEST), clf.predict_set(X_TEST, alpha=0.3))
+    assert (other.alpha, other.alpha_) == (np.float32(0.3), 0.3)
+    assert other.thresholds_ == clf.calibration_.thresholds(0.3)
+    assert evidence_of(other, X_TEST, Y_TEST).alpha == 0.3
+    with pytest.warns(conftr.CalibrationWarning, match="too few for alpha = 0.001"):
+        change(other, "alpha", 0.001)
+    assert other.predict_set(X_TEST).all()
+    with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1; got 2"):
+        change(other, "alpha", 2)
+    assert other.calibrate(X_TEST, Y_TEST, alpha=0.2).alpha == 0.001
+    assert clone(other).alpha == 0.001
+
+
 def test_a_row_is_answered_the_same_in_any_company(clf):
     whole = clf.predict_proba(X_TEST)
     np.testing.assert_array_equal(whole[300:], clf.predict_proba(X_TEST[300:]))

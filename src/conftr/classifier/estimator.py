@@ -56,7 +56,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     The examples of `fit` are divided at random. Most train. Some choose between models. The rest
     only calibrate, which is what the guarantee rests on; no part is used twice.
 
-    alpha: the share of sets that may miss the truth.
+    alpha: the share of sets that may miss the truth. Set after `fit`, it is served at once from the
+        calibration scores, without training: `clf.alpha = 0.02`.
     method: "cross-entropy", "conformal", an objective such as `conftr.ConfTr(...)`, or "auto":
         train both and keep what has the smaller sets on validation data, cross-entropy if in doubt.
     conformity: the score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a function
@@ -123,6 +124,18 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
+
+    @property
+    def alpha(self) -> float:
+        """The share of sets that may miss the truth; after `fit`, a new one is served at once."""
+        given: float = self.__dict__["alpha"]
+        return given
+
+    @alpha.setter
+    def alpha(self, value: float) -> None:
+        if hasattr(self, "candidates_"):
+            self._serve(value)
+        self.__dict__["alpha"] = value
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Divide the examples, train, choose, calibrate.
@@ -381,10 +394,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
         self.candidates_ = tuple(with_calibration(one) for one in self.candidates_)
-        self.alpha_, self.n_calibration_ = checks.one_probability(alpha, "alpha"), len(found)
-        self.thresholds_ = self.calibration_.thresholds(alpha)
-        self.calibration_.warn(alpha)
+        self.n_calibration_ = len(found)
+        self._serve(alpha)
         return self
+
+    def _serve(self, alpha: float) -> None:
+        """Make sets at this alpha from now on: calibration scores serve any."""
+        self.alpha_ = checks.one_probability(alpha, "alpha")
+        self.thresholds_ = self.calibration_.thresholds(self.alpha_)
+        self.calibration_.warn(self.alpha_)
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
