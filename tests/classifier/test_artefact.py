@@ -82,7 +82,7 @@ def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
 
 def test_settings_and_choices_come_back(clf, saved):
     found = conftr.load(saved)
-    for name in ("alpha", "method", "conformity", "shape", "epochs", "random_state"):
+    for name in ("alpha", "method", "score", "shape", "epochs", "random_state"):
         assert getattr(found, name) == getattr(clf, name), name
     for name in ("method_", "why_", "model_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
         assert getattr(found, name) == getattr(clf, name), name
@@ -201,8 +201,8 @@ def test_what_cannot_be_saved(clf, tmp_path):
     wrapped.fit(np.nan_to_num(X), NAMES[LABELS])
     with pytest.raises(ArtefactError, match=r"GaussianNB .* only pickle .*Probabilities\("):
         conftr.save(wrapped, tmp_path / "a")
-    own = fitted(conformity=lambda logits: conftr.thr(logits))
-    with pytest.raises(ArtefactError, match=r"conformity must be one of thr, .* code of yours"):
+    own = fitted(score=lambda logits: conftr.thr(logits))
+    with pytest.raises(ArtefactError, match=r"score must be one of thr, .* code of yours"):
         conftr.save(own, tmp_path / "a")
     from conftr.training.models import Custom, linear
 

@@ -92,6 +92,41 @@ def test_pipelines_and_searches():
     assert set(search.predict(frame)) <= set(NAMES)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("conformity", "score"),
+        ("aplha", "alpha"),
+        ("calibration_sizes", "calibration_size"),
+        ("estimator", "classifier"),
+        ("groups", "groups of fit"),
+    ],
+)
+def test_near_misses_of_names_are_told(name, meant):
+    with pytest.raises(
+        TypeError, match=f"no parameter '{name}'. Is {meant} meant\\? There are alpha, "
+    ):
+        ConformalClassifier(**{name: 1})
+    with pytest.raises(TypeError, match=r"no parameter 'zzz'\. There are alpha, "):
+        ConformalClassifier(zzz=1)
+
+
+def test_score_is_a_setting_and_the_method_of_scikit_learn():
+    clf = quick(score="aps")
+    assert clf.get_params()["score"] == "aps"
+    assert "score='aps'" in repr(clf)
+    assert clf.set_params(score=conftr.raps).get_params()["score"] is conftr.raps
+    assert clone(clf).get_params()["score"] is conftr.raps
+    assert pickle.loads(pickle.dumps(clf)).fit(X, Y).score_ is conftr.raps
+    clf.score = "thr"
+    assert clf.fit(X, Y).score_ is conftr.thr
+    assert clf.score(X, Y) == (clf.predict(X) == Y).mean()
+    search = GridSearchCV(clf, {"score": ["thr", "raps"]}, cv=2).fit(X, Y)
+    assert 0.5 < search.best_score_ < 1
+    with pytest.raises(ValueError, match=r"score must be one of thr, aps, raps.*; got 'thp'"):
+        quick(score="thp").fit(X, Y)
+
+
 def test_clone_and_pickle(auto):
     again = clone(auto)
     assert not hasattr(again, "classes_")
@@ -178,9 +213,9 @@ def test_a_row_is_answered_the_same_in_any_company(clf):
     np.testing.assert_array_equal(whole[[7]], clf.predict_proba(X_TEST[[7]]))
 
 
-@pytest.mark.parametrize("conformity", ["aps", "raps", conftr.thr_logits])
-def test_other_scores(conformity):
-    clf = plain(conformity=conformity).fit(X, Y)
+@pytest.mark.parametrize("score", ["aps", "raps", conftr.thr_logits])
+def test_other_scores(score):
+    clf = plain(score=score).fit(X, Y)
     assert covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) > 0.85
 
 
@@ -605,7 +640,7 @@ def test_ten_thousand_classes():
         ({"alpha": 1.5}, "alpha must lie strictly between 0 and 1; got 1.5"),
         ({"method": "magic"}, "method must be one of auto, cross-entropy, conformal or an"),
         ({"method": conftr.ConfTr}, "method must be one of"),
-        ({"conformity": "lac"}, "conformity must be one of thr, aps, raps"),
+        ({"score": "lac"}, "score must be one of thr, aps, raps"),
         ({"shape": conftr.Shape(avoid=[("cat", "cow")]), "method": "auto"}, "no class 'cow'"),
         ({"batch_size": 1000}, "batch_size must be at most 360"),
         ({"epochs": 0}, "epochs must be finite and at least 1"),

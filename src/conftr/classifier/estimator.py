@@ -50,6 +50,45 @@ SCORES: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
+# What settings are called elsewhere.
+_MEANT = {
+    "base_estimator": "classifier",
+    "class_weights": "class_weight",
+    "confidence": "alpha, one minus it",
+    "confidence_level": "alpha, one minus it",
+    "conformity": "score",
+    "conformity_score": "score",
+    "estimator": "classifier",
+    "groups": "groups of fit",
+    "hidden_layer_sizes": "model",
+    "loss": "method",
+    "lr": "learning_rate",
+    "max_iter": "epochs",
+    "network": "model",
+    "objective": "method",
+    "sample_weight": "sample_weight of fit",
+    "scoring": "score",
+    "seed": "random_state",
+    "wishes": "shape",
+}
+
+
+class _MethodAndSetting:
+    """A method whose name is also that of a setting: reading gives the method, writing the setting.
+
+    The setting is kept among the attributes of the instance, where `get_params` finds it.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.method.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.method.__name__] = value
+
+
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Predict sets of classes that hold the truth with probability 1 - alpha.
 
@@ -60,8 +99,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         calibration scores, without training: `clf.alpha = 0.02`.
     method: "cross-entropy", "conformal", an objective such as `conftr.ConfTr(...)`, or "auto":
         train both and keep what has the smaller sets on validation data, cross-entropy if in doubt.
-    conformity: the score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a function
-        of logits.
+    score: the conformity score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a
+        function of logits. `clf.score(X, y)` is scikit-learn's method all the same, accuracy.
     shape: wishes about sets in class names, a `conftr.Shape`. Conformal training follows them, and
         "auto" chooses by what they ask for.
     classifier: a scikit-learn classifier to fit and calibrate in place of a network. One that is
@@ -89,12 +128,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     [['cat'], ['dog', 'cat'], ...]
     """
 
+    @checks.near_misses(_MEANT)
     def __init__(
         self,
         alpha: float = 0.1,
         *,
         method: Any = "auto",
-        conformity: Any = "thr",
+        score: Any = "thr",
         shape: Shape | None = None,
         classifier: Any = None,
         model: Any = None,
@@ -111,7 +151,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Keep the settings; `fit` looks at them."""
         self.alpha = alpha
         self.method = method
-        self.conformity = conformity
+        self.score = score
         self.shape = shape
         self.classifier = classifier
         self.model = model
@@ -124,6 +164,19 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
+
+    @_MethodAndSetting
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose likeliest class is theirs: scikit-learn's default, accuracy.
+
+        It says nothing of sets: see `coverage`, `set_size`, `small_sets_scorer`.
+        """
+        return float(super().score(X, y, sample_weight))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name, as scikit-learn wants them."""
+        found: dict[str, Any] = super().get_params(deep)
+        return found | {"score": self.__dict__["score"]}
 
     @property
     def alpha(self) -> float:
@@ -154,7 +207,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
         self._check_tune()
-        self.score_ = _score(self.conformity)
+        self.score_ = _score(self.get_params(deep=False)["score"])
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -510,16 +563,15 @@ def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | Non
     return matrix > 0
 
 
-def _score(conformity: Any) -> Callable[[Any], Any]:
-    if callable(conformity):
-        found: Callable[[Any], Any] = conformity
+def _score(score: Any) -> Callable[[Any], Any]:
+    if callable(score):
+        found: Callable[[Any], Any] = score
         return found
-    if conformity not in SCORES:
+    if score not in SCORES:
         raise ValueError(
-            f"conformity must be one of {', '.join(SCORES)} or a function of logits; got "
-            f"{conformity!r}."
+            f"score must be one of {', '.join(SCORES)} or a function of logits; got {score!r}."
         )
-    return SCORES[conformity]
+    return SCORES[score]
 
 
 def _is_fitted(classifier: Any) -> bool:

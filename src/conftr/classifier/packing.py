@@ -117,7 +117,7 @@ def unpack(files: Files) -> ConformalClassifier:
         if name in told["fitted"]:
             setattr(clf, name, told["fitted"][name])
     clf.classes_ = np.array(told["classes"]["values"], np.dtype(told["classes"]["type"]))
-    clf.score_ = SCORES[told["parameters"]["conformity"]]
+    clf.score_ = SCORES[told["parameters"]["score"]]
     clf.tried_ = tuple(Tried(*one) for one in told["tried"])
     if told["feature_names"] is not None:
         clf.feature_names_in_ = np.array(told["feature_names"], object)
@@ -193,10 +193,10 @@ def _plain_parameters(clf: ConformalClassifier) -> Json:
     name = score_name(clf.score_)
     if SCORES.get(name) is not clf.score_:
         raise ArtefactError(
-            f"conformity must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
+            f"score must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
         )
     found = clf.get_params(deep=False)
-    found |= {"conformity": name, "classifier": None, "progress": None}
+    found |= {"score": name, "classifier": None, "progress": None}
     found["method"] = str(found["method"])
     found["model"] = None  # what came of it is `model_`
     if not isinstance(found["random_state"], int | np.integer):

@@ -6,9 +6,12 @@ Shapes and types are always checked. Values are checked only where they can be l
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -25,6 +28,9 @@ from conftr.conformal.arrays import (
     namespace,
 )
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
 _ABOVE_ONE = 1e-6  # by how much a rounded probability may exceed 1
 _OFF_ONE = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
 
@@ -33,6 +39,34 @@ def listed(names: Iterable[str], most: int = 10) -> str:
     """The first names for a message, and how many more there are."""
     shown = list(names)
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if shown[most:] else "")
+
+
+def near_misses(
+    meant: Mapping[str, str],
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Let a function refuse parameters that it does not have, and say which one may be meant.
+
+    meant: what parameters are called elsewhere, and how here.
+    """
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+        @wraps(function)
+        def call(*given: Parameters.args, **named: Parameters.kwargs) -> Result:
+            for name in set(named) - set(known):
+                raise TypeError(_unknown(name, known, meant))
+            return function(*given, **named)
+
+        return call
+
+    return decorate
+
+
+def _unknown(name: str, known: Sequence[str], meant: Mapping[str, str]) -> str:
+    likely = [meant[name]] if name in meant else difflib.get_close_matches(name, known, 1)
+    advice = f"Is {likely[0]} meant? " if likely else ""
+    return f"there is no parameter {name!r}. {advice}There are {', '.join(known)}."
 
 
 def logits_array(logits: Array, name: str = "logits", *, values: bool = True) -> Array:

@@ -106,7 +106,7 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[s
     fresh = own.take(rest)
     clf = ConformalClassifier(
         alpha=task.alpha,
-        conformity=str(task.score),
+        score=str(task.score),
         classifier=OUTPUTS[kind](classes),
         random_state=task.seed,
     )

@@ -60,7 +60,7 @@ def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Resu
     clf = ConformalClassifier(
         alpha=task.alpha,
         method=task.method,
-        conformity=task.score,
+        score=task.score,
         shape=task.shape,
         tune=task.tune,
         time_limit=task.time_limit,
