@@ -14,6 +14,7 @@ import conftr
 from conftr.training import SGD, Checkpoints, Plan, TrainingSet, fit, predict_logits, trial_keys
 from conftr.training.epochs import on_all, train
 from conftr.training.models import MLP
+from conftr.training.programs import shared
 from conftr.training.runs import begin, prepare
 
 K, D, N, BATCH, HIDDEN = 3, 5, 160, 40, 8
@@ -35,7 +36,7 @@ def program(devices):
     )
     (trial,), (carry,) = run.trials, on_all(run.mesh, begin(run).carries)
     parts = run.on_device(), trial.settings, carry, run.batches(trial, 0)
-    return train.lower(run.program, *parts).compile().as_text()
+    return shared(train, (run.program,), *parts).lower(*parts).compile().as_text()
 
 
 def stopped(folder, devices):

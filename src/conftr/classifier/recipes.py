@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +19,7 @@ from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, MANY, WISHED
 from conftr.conformal import checks
 from conftr.conformal.objectives import ConfTr, CrossEntropy
 from conftr.conformal.quantile import Nearest, examples_needed
-from conftr.conformal.shaping import Shape
+from conftr.conformal.shaping import Shape, identity
 from conftr.training.models import MLP, Model
 
 METHODS = ("auto", "cross-entropy", "conformal")
@@ -98,7 +98,7 @@ def batch_size_for(n: int, alpha: float) -> int:
 def epochs_for(n: int, batch_size: int, model: Model, inputs: tuple[int, ...]) -> int:
     """About 10,000 steps, fewer for a costly network; 5 to 50 epochs."""
     fewest, most = _EPOCHS
-    work = _operations(model, inputs)  # type: ignore[arg-type]  # models can be hashed
+    work = _operations(model, inputs)
     affordable = min(_STEPS * batch_size, _WORK / work) / n
     return int(min(max(affordable, fewest), most))
 
@@ -203,7 +203,7 @@ def _conformal(alpha: float, classes: int, lengths: Sequence[int]) -> list[Recip
         alpha,
         quantile=Nearest(min(1.0, 2 * alpha)),
         # Every recipe has its own numbers; that there are some is part of the program.
-        loss_matrix=np.eye(classes) if few else None,
+        loss_matrix=identity if few else None,
         class_weights=np.ones(classes),
         cross_entropy_weight=0.1,
     )
@@ -234,8 +234,8 @@ def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -
     ]
 
 
-@cache
-def _operations(model: Any, inputs: tuple[int, ...]) -> float:
+@lru_cache(maxsize=32)
+def _operations(model: Model, inputs: tuple[int, ...]) -> float:
     """Floating point operations of the forward pass of one example."""
 
     def forward(params: Any, state: Any, x: Any) -> Any:

@@ -20,6 +20,7 @@ from conftr.conformal.losses import cost, excess, missed
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import log_probabilities, thr
 from conftr.conformal.shaping import identity
+from conftr.conformal.values import by_content
 
 Score: TypeAlias = Callable[[Array], Array]
 SetLoss: TypeAlias = Callable[[Array, Array], Array]
@@ -37,6 +38,7 @@ class CrossEntropy:
         return _cross_entropy(logits, checks.labels_array(labels, logits))
 
 
+@by_content
 @dataclass(frozen=True, eq=False)
 class ConfTr:
     """Conformal training (Alg. 1, eq. (3) and (4)): calibrate and predict within the batch.
@@ -105,6 +107,7 @@ class ConfTr:
         return [divide(x, cut) for x in rows]
 
 
+@by_content
 @dataclass(frozen=True, eq=False)
 class CoverTr:
     """Coverage training (app. E): soft sets at a fixed threshold tau, no calibration.

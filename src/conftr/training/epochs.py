@@ -21,6 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from conftr.training import optimisers
 from conftr.training.models import Array, Key, Model, Params, State
 from conftr.training.optimisers import Optimiser
+from conftr.training.programs import shared
 
 Objective: TypeAlias = Callable[[Array, Array], Array]
 Trainable: TypeAlias = Callable[[str], bool] | None
@@ -78,11 +79,11 @@ class Batch(NamedTuple):
 
 def start(program: Program, key: Key) -> Carry:
     """A trial before its first step."""
-    carry: Carry = _start(program.model, program.optimiser, program.trainable, key)
+    settings = program.model, program.optimiser, program.trainable  # all that it depends on
+    carry: Carry = shared(_start, settings, key)(key)
     return carry
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))  # and nothing else, so that it is compiled once
 def _start(model: Model, optimiser: Optimiser, trainable: Trainable, key: Key) -> Carry:
     params, state = model.init(key)
     trained, _ = _split(trainable, params)
@@ -90,7 +91,6 @@ def _start(model: Model, optimiser: Optimiser, trainable: Trainable, key: Key) -
     return Carry(params, state, memory, jnp.int32(-1), jnp.bool_(False))
 
 
-@partial(jax.jit, static_argnums=0)
 def train(
     program: Program,
     data: TrainingSet,
@@ -109,7 +109,6 @@ def train(
     return on_all(program.mesh, (carry, jnp.nanmean(losses)))
 
 
-@partial(jax.jit, static_argnums=0)
 def train_together(
     program: Program,
     data: TrainingSet,
@@ -122,9 +121,10 @@ def train_together(
     batches: of each trial, or one epoch that all of them see: x is then read once for all, and
         what comes out of a trial does not depend on the others or on its place among as many.
     """
-    shared = isinstance(batches, Batch)
-    epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None if shared else 0))
-    trained, losses = epoch(stack(settings), stack(carries), batches if shared else stack(batches))
+    common = isinstance(batches, Batch)
+    epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None if common else 0))
+    seen: Any = batches if common else stack(batches)
+    trained, losses = epoch(stack(settings), stack(carries), seen)
     return unstack(trained, len(carries)), losses
 
 

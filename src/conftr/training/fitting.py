@@ -28,13 +28,13 @@ from conftr.training.epochs import (
     normalised,
     on_all,
     pieces,
-    stack,
     train,
     train_together,
 )
 from conftr.training.machine import cores, use_compilation_cache
-from conftr.training.models import Array, Key, Model, Params, State
+from conftr.training.models import Array, Key, Model, Params, State, outline
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
+from conftr.training.programs import on_device, shared
 from conftr.training.runs import (
     Losses,
     Plan,
@@ -43,6 +43,7 @@ from conftr.training.runs import (
     Trial,
     begin,
     description,
+    is_key,
     pack,
     prepare,
     resample,
@@ -108,7 +109,7 @@ class Fitted(NamedTuple):
 
     def trial(self, i: int) -> Fitted:
         """Trial `i` alone, without the trial axis."""
-        params, state = jax.tree.map(lambda leaf: leaf[i], (self.params, self.state))
+        params, state = jax.tree.map(partial(_entry, i), (self.params, self.state))
         return Fitted(params, state, self.loss[:, i], self.failed_step[i])
 
 
@@ -209,7 +210,8 @@ def _as_one(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
     settings = [trial.settings for trial in run.trials]
     for epoch in range(len(reached.losses), run.plan.epochs):
         batches = [run.batches(trial, epoch) for trial in run.trials]
-        carries, losses = train_together(run.program, data, settings, carries, batches)
+        epoch_of_all = shared(train_together, (run.program,), data, settings, carries, batches)
+        carries, losses = epoch_of_all(data, settings, carries, batches)
         yield list(zip(carries, losses, strict=True))
 
 
@@ -237,14 +239,14 @@ def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
 def _alone(run: Run, carry: Carry) -> _Advance:
     """One epoch of a team of one trial.
 
-    The program is traced and compiled here, once, and not in the threads that run it.
+    The program is compiled here, once, and not in the threads that run it.
     """
     data, trial = run.on_device(), run.trials[0]
-    traced = train.trace(run.program, data, trial.settings, carry, run.batches(trial, 0))
     # XLA's loops on a CPU make convolutions many times slower: there, a program is one step.
-    size = 1 if "conv_general_dilated" in str(traced.jaxpr) else run.steps
+    size = 1 if outline(run.model, data.x.shape[1:]).convolves else run.steps
     first, *_ = pieces(run.batches(trial, 0), size)
-    program = train.lower(run.program, data, trial.settings, carry, first).compile()
+    operands = data, trial.settings, carry, first
+    program = shared(train, (run.program,), *operands).lower(*operands).compile()
 
     def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:
         ((carry, _),), (trial,) = before, team
@@ -261,9 +263,8 @@ def _alone(run: Run, carry: Carry) -> _Advance:
 def _together(run: Run, carry: Carry) -> _Advance:
     """One epoch of a team of trials that share every batch."""
     data, first, count = run.on_device(), run.trials[0], run.abreast
-    settings, carries = count * [first.settings], count * [carry]
-    traced = train_together.lower(run.program, data, settings, carries, run.batches(first, 0))
-    program = traced.compile()
+    operands = data, count * [first.settings], count * [carry], run.batches(first, 0)
+    program = shared(train_together, (run.program,), *operands).lower(*operands).compile()
 
     def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:
         # Copies of the last trial fill the program up.
@@ -276,11 +277,28 @@ def _together(run: Run, carry: Carry) -> _Advance:
 
 
 def _fitted(run: Run, reached: Reached, alone: bool) -> Fitted:
-    carry = stack(reached.carries)
+    carry = reached.carries[0] if alone else jax.tree.map(_stacked, *reached.carries)
     if run.mesh is not None:
         carry = jax.device_put(carry, run.mesh.devices[0])
-    fitted = Fitted(carry.params, carry.state, np.stack(reached.losses), reached.failed)
-    return fitted.trial(0) if alone else fitted
+    losses, failed = np.stack(reached.losses), reached.failed
+    if alone:
+        return Fitted(carry.params, carry.state, losses[:, 0], failed[0])
+    return Fitted(carry.params, carry.state, losses, failed)
+
+
+# Both go through NumPy: JAX would compile a program for every shape, and keep it for good.
+def _stacked(*leaves: Array) -> Array:
+    """Arrays of one shape as one, with a first axis over them."""
+    if is_key(leaves[0]):
+        return jnp.stack(leaves)
+    return on_device(np.stack([np.asarray(leaf) for leaf in leaves]))
+
+
+def _entry(i: int, leaf: Array) -> Array:
+    """One entry along the first axis, as an array of the same library."""
+    if isinstance(leaf, np.ndarray) or is_key(leaf):
+        return leaf[i]
+    return on_device(np.asarray(leaf)[i].copy())
 
 
 def _warn_of_failures(run: Run, reached: Reached) -> None:
@@ -330,17 +348,22 @@ def _logits(
 ) -> npt.NDArray[np.float32]:
     """Logits of one trial; the last block is filled up with zeros, to be of the same shape."""
     size = min(block, max(1, len(x)))
-    shift, scale = (jnp.asarray(value, jnp.float32) for value in normalise)
-    found = []
-    for start in range(0, max(1, len(x)), size):
-        rows = np.asarray(x[start : start + size])
-        missing = [(0, size - len(rows))] + [(0, 0)] * (rows.ndim - 1)
-        rows = np.pad(rows, missing)
-        found.append(np.asarray(_apply(model, fitted.params, fitted.state, rows, shift, scale)))
+    network = fitted.params, fitted.state
+    shift, scale = (on_device(value, np.float32) for value in normalise)
+    program = shared(_apply, (model,), *network, _padded(x[:size], size), shift, scale)
+    found = [
+        np.asarray(program(*network, _padded(x[start : start + size], size), shift, scale))
+        for start in range(0, max(1, len(x)), size)
+    ]
     return np.concatenate(found)[: len(x)]
 
 
-@partial(jax.jit, static_argnums=0)
+def _padded(rows: Any, size: int) -> npt.NDArray[Any]:
+    """Rows followed by zeros, so many in all."""
+    rows = np.asarray(rows)
+    return np.pad(rows, [(0, size - len(rows))] + [(0, 0)] * (rows.ndim - 1))
+
+
 def _apply(
     model: Model, params: Params, state: State, x: Array, shift: Array, scale: Array
 ) -> Array:

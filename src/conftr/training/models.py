@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 Array: TypeAlias = Any
 Key: TypeAlias = Any
@@ -34,12 +36,43 @@ class Model(Protocol):
     def apply(self, params: Params, state: State, x: Array, train: bool, /) -> tuple[Array, State]:
         """Logits (n, K) for inputs (n, ...), and the new state."""
 
+    def __hash__(self) -> int:
+        """Equal for equal models."""
+
 
 class Custom(NamedTuple):
     """A model from two functions: init(key), apply(params, state, x, train). See `Model`."""
 
     init: Callable[[Key], tuple[Params, State]]
     apply: Callable[[Params, State, Array, bool], tuple[Array, State]]
+
+
+class Outline(NamedTuple):
+    """What is known of a model before it is trained: how many logits, whether it convolves."""
+
+    classes: int
+    convolves: bool
+
+
+@lru_cache(maxsize=32)
+def outline(model: Model, inputs: tuple[int, ...]) -> Outline:
+    """What a model makes of examples of a shape, found without running it.
+
+    Args:
+        model: hashable, as `fit` asks for.
+        inputs: shape of one example.
+
+    Returns:
+        The number of its logits, and whether a convolution leads to them.
+    """
+
+    def logits(key: Key, x: Array) -> Array:
+        params, state = model.init(key)
+        return model.apply(params, state, x, True)[0]
+
+    two = np.zeros((2, *inputs), np.float32)
+    program, found = jax.make_jaxpr(logits, return_shape=True)(jax.random.key(0), two)
+    return Outline(found.shape[1], "conv_general_dilated" in str(program))
 
 
 class Dense(eqx.Module):

@@ -34,8 +34,9 @@ from conftr.training.epochs import (
     stack,
     start,
 )
-from conftr.training.models import Array, Key, Model
+from conftr.training.models import Array, Key, Model, outline
 from conftr.training.optimisers import SGD, Optimiser
+from conftr.training.programs import on_device, shared
 
 Rows: TypeAlias = npt.NDArray[np.int32]
 Losses: TypeAlias = npt.NDArray[np.float32]
@@ -115,8 +116,8 @@ class Run:
     def on_device(self) -> TrainingSet:
         """The data where programs find them."""
         x, y, shift, scale = self.data
-        numbers = jnp.asarray(shift, jnp.float32), jnp.asarray(scale, jnp.float32)
-        data = TrainingSet(jnp.asarray(x), jnp.asarray(y, jnp.int32), *numbers)
+        numbers = on_device(shift, np.float32), on_device(scale, np.float32)
+        data = TrainingSet(on_device(x), on_device(y, np.int32), *numbers)
         return on_all(self.mesh, data)
 
 
@@ -138,7 +139,13 @@ class Reached(NamedTuple):
 
 def trial_keys(seed: int, trials: int) -> Key:
     """Keys (trials,). Each depends on the seed and its number alone, not on how many there are."""
-    return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(trials))
+    operands = jax.random.key(seed), np.arange(trials, dtype=np.int32)
+    return shared(_folded, (), *operands)(*operands)
+
+
+def _folded(key: Key, numbers: Array) -> Key:
+    """A key for each number."""
+    return jax.vmap(partial(jax.random.fold_in, key))(numbers)
 
 
 def resample(keys: Key, n: int, copies: int = 5) -> Rows:
@@ -168,6 +175,7 @@ def prepare(
 ) -> Run:
     """A run of one trial for each key, refused in words where it cannot be trained."""
     keys = typed(key).reshape(-1)
+    _check_hashable(model, objective, plan.trainable)
     _check_data(data)
     _check_labels(model, data)
     chosen = np.arange(len(data.y)) if rows is None else np.asarray(rows)
@@ -178,9 +186,7 @@ def prepare(
     trials = [Trial(k, _words(k), r, s) for k, r, s in zip(keys, chosen, settings, strict=True)]
     if abreast > 1:
         _check_alike(trials)
-    run = Run(model, objective, plan, data, trials, mesh, abreast)
-    _check_hashable(run.program)
-    return run
+    return Run(model, objective, plan, data, trials, mesh, abreast)
 
 
 def begin(run: Run) -> Reached:
@@ -225,24 +231,25 @@ def typed(key: Key) -> Key:
     """A new-style key array, from one of either style."""
     if not hasattr(key, "dtype"):
         raise TypeError(f"key must be a JAX key; got {key!r}. jax.random.key(seed) makes one.")
-    return key if _is_key(key) else jax.random.wrap_key_data(jnp.asarray(key))
+    return key if is_key(key) else jax.random.wrap_key_data(on_device(key))
 
 
 def _words(key: Key) -> tuple[int, ...]:
     return tuple(int(word) for word in np.ravel(jax.random.key_data(key)))
 
 
-def _is_key(leaf: Any) -> bool:
+def is_key(leaf: Any) -> bool:
+    """Whether an array holds random keys, which NumPy does not have."""
     return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
 def _plain(leaf: Array) -> npt.NDArray[Any]:
-    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
 
 
 def _like(leaf: Any, saved: npt.NDArray[Any]) -> Array:
-    value = jnp.asarray(saved)
-    return jax.random.wrap_key_data(value) if _is_key(leaf) else value
+    value = on_device(saved)
+    return jax.random.wrap_key_data(value) if is_key(leaf) else value
 
 
 def _settings(
@@ -259,9 +266,10 @@ def _settings(
                 f"vary[{name!r}] must have {trials} entries along its first axis, one for each "
                 f"trial; got shape {value.shape}."
             )
-    shared = {name: jnp.float32(value) for name, value in optimisers.numbers(optimiser).items()}
-    own = [{name: jnp.asarray(value[i]) for name, value in values.items()} for i in range(trials)]
-    return [shared | settings for settings in own]
+    rates = optimisers.numbers(optimiser)
+    common = {name: on_device(value, np.float32) for name, value in rates.items()}
+    own = [{name: on_device(value[i]) for name, value in values.items()} for i in range(trials)]
+    return [common | settings for settings in own]
 
 
 def _mesh(devices: Sequence[Any] | None, batch_size: int) -> Mesh | None:
@@ -285,13 +293,14 @@ def _check_alike(trials: Sequence[Trial]) -> None:
             )
 
 
-def _check_hashable(program: Program) -> None:
+def _check_hashable(*parts: Any) -> None:
     try:
-        hash(program)
+        hash(parts)
     except TypeError as error:
         raise TypeError(
-            f"model, objective and plan must be hashable, so that equal ones share a program: "
-            f"{error}. A frozen dataclass that holds arrays needs eq=False."
+            f"model, objective and trainable must be hashable, so that equal ones share a program: "
+            f"{error}. A frozen dataclass that holds arrays needs eq=False, and "
+            f"@conftr.conformal.values.by_content above that."
         ) from None
 
 
@@ -309,13 +318,7 @@ def _check_data(data: TrainingSet) -> None:
 
 def _check_labels(model: Model, data: TrainingSet) -> None:
     """Labels below the number of logits that the model gives."""
-
-    def logits(key: Key, x: Array) -> Array:
-        params, state = model.init(key)
-        return model.apply(params, state, x, True)[0]
-
-    two = np.zeros((2, *np.shape(data.x)[1:]), np.float32)
-    classes, y = jax.eval_shape(logits, jax.random.key(0), two).shape[1], np.asarray(data.y)
+    classes, y = outline(model, np.shape(data.x)[1:]).classes, np.asarray(data.y)
     if y.size and not (y.min() >= 0 and y.max() < classes):
         raise ValueError(
             f"y must lie in 0..{classes - 1}, for the {classes} logits of the model; got "

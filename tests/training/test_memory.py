@@ -1,0 +1,75 @@
+"""Many fits in one process take no more memory than a few.
+
+CONFTR_FITS=1000 makes it so many fits, after a quarter of which nothing may grow; -s shows figures.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import conftr
+from conftr.training import programs
+
+MAPS = Path("/proc/self/maps")
+FITS = int(os.environ.get("CONFTR_FITS", "0"))
+LEAST = 64  # memory maps; a fit that left its programs behind would add more than twice as many
+
+pytestmark = [
+    pytest.mark.skipif(not MAPS.exists(), reason="memory maps are told by Linux alone"),
+    pytest.mark.timeout(0 if FITS else 300),
+    pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning"),
+]
+
+
+def equal_settings(_):
+    """The same data and settings in every fit."""
+    return 0.1, load_wine(return_X_y=True)
+
+
+def other_settings(i):
+    """Another alpha in every fit, and another number of columns and classes than in the last."""
+    rng, columns, classes = np.random.default_rng(i), 2 + i % 15, 2 + i % 7
+    y = np.arange(150) % classes
+    return 0.1 + i / 10_000, (rng.normal(size=(150, columns)) + np.eye(classes, columns)[y] * 3, y)
+
+
+def fit(settings, i):
+    alpha, (x, y) = settings(i)
+    clf = conftr.ConformalClassifier(alpha, method="conformal", epochs=1, random_state=i)
+    clf.fit(x, y).predict_set(x[:5])
+
+
+def taken():
+    """Memory maps of this process, and megabytes of memory that it has."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return len(MAPS.read_text().splitlines()), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def measured(settings, fits):
+    found = []
+    for i in range(fits):
+        fit(settings, i)
+        found.append(taken())
+        if (i + 1) % max(1, fits // 20) == 0:
+            print(f"{settings.__name__}: {i + 1} fits, {found[-1][0]} maps, {found[-1][1]:.0f} MB")
+    return np.array(found)
+
+
+def test_fits_with_equal_settings_leave_nothing_behind():
+    maps, memory = measured(equal_settings, FITS or 6).T
+    assert maps[-1] - maps[len(maps) // 4] < LEAST
+    if FITS:
+        assert memory[-1] < 1.1 * memory[len(memory) // 4]
+
+
+def test_fits_with_other_settings_leave_no_more_programs_than_are_kept(monkeypatch):
+    if not FITS:  # a few programs are kept, so that a few fits show it
+        monkeypatch.setattr(programs, "_program", lru_cache(4)(programs._program.__wrapped__))
+    maps, memory = measured(other_settings, FITS or 4).T
+    assert maps[-1] - maps[max(1, FITS // 4)] < LEAST
+    if FITS:
+        assert memory[-1] < 1.1 * memory[len(memory) // 4]
