@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import processes
 from conftr.cli import app
+from printed import agree
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "docs" / "making"))
@@ -53,16 +55,10 @@ def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
             pytest.skip("TorchCP's code is run where TorchCP is")
         told.insert(0, WITHOUT)
     script.write_text("".join(told))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", script],
-        check=True,
-        timeout=300,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    done = processes.run(script, cwd=tmp_path)
+    assert done.code == 0, done.stderr
     for (_, shown), printed in zip(blocks, done.stdout.split("\f"), strict=False):
-        assert not shown or printed == shown
+        assert not shown or agree(shown, printed), printed
 
 
 def test_no_python_is_only_shown():
@@ -104,10 +100,11 @@ def test_commands_are_such_as_the_program_takes(page):
 
 
 def test_commands_print_what_is_shown(tmp_path):
-    """Of the one story that trains nothing, and so ends in the same digits everywhere."""
+    """Of the one story that trains nothing, and so ends nearly the same everywhere."""
     page = (ROOT / "docs" / "own-data.md").read_text()
     shown = dict(stories.sections(page))["Probabilities of another system"]
-    assert stories.told(shown, tmp_path) == shown
+    told = stories.told(shown, tmp_path)
+    assert agree(shown, told), told
 
 
 def test_the_readme_says_what_was_measured():

@@ -1,15 +1,13 @@
 """Every example runs as a user runs it, and its sets keep the promise as exactly as they must."""
 
-import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import conftr
+import processes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # The libraries it needs, then calibration and test examples, alpha, and how many sets it prints.
@@ -21,7 +19,7 @@ EXPECTED = {
     "pytorch.py": (["torch"], 400, 497, 0.02, 2),
     "sklearn_posthoc.py": (["sklearn"], 600, 597, 0.1, 2),
 }
-STRICT = [] if find_spec("lightning") else ["-W", "error"]  # Lightning has warnings of its own
+WARNINGS = "default" if find_spec("lightning") else "error"  # Lightning has some of its own
 SAID = re.compile(r"covers ([\d.]+)%, mean size ([\d.]+)$", re.MULTILINE)
 TAIL = 1e-4  # how improbable a coverage may be
 
@@ -36,15 +34,8 @@ def test_the_example_runs_and_keeps_its_promise(name, tmp_path):
     missing = [library for library in needed if find_spec(library) is None]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
-    done = subprocess.run(
-        [sys.executable, *STRICT, EXAMPLES / name],
-        cwd=tmp_path,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},  # workers of the tests share the cores
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
+    done = processes.run(EXAMPLES / name, cwd=tmp_path, warnings=WARNINGS)
+    assert done.code == 0, done.stderr
     said = SAID.findall(done.stdout)
     assert len(said) == count, done.stdout
     law = conftr.coverage_law(n_cal, n_test, alpha)
