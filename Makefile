@@ -1,14 +1,24 @@
-# Two commands matter: `make demo` shows the main job, `make test` checks everything.
+# Two commands matter: `make demo` shows the main job, `make test` checks everything that is quick.
 PYTHON ?= python3
 BIN := .venv/bin
+# Python compiles a module when it is first imported: most of what is installed never is.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test setup lint bench docs dist clean
+.PHONY: demo test test-slow test-processors setup lint bench docs dist clean
 
-demo: setup
+demo: .venv/demo
 	$(BIN)/conftr demo
 
 test: setup lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# What takes long: processes killed and taken up, clusters, whole scripts.
+test-slow: setup
+	$(BIN)/python -m pytest -n auto -m slow
+
+# All of it as other processors round.
+test-processors: setup
+	.ci/processors
 
 lint: setup
 	$(BIN)/ruff check .
@@ -17,11 +27,15 @@ lint: setup
 
 setup: .venv/installed
 
-.venv/installed: pyproject.toml
+.venv/demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(INSTALL) -e '.[cli]'
+	touch $@
+
+.venv/installed: .venv/demo
+	$(INSTALL) -e '.[test]'
 	# Its classification is compared with ours; what its other parts need is gigabytes.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchcp==1.2.1
+	$(INSTALL) --no-deps torchcp==1.2.1
 	touch $@
 
 bench: setup
@@ -38,7 +52,7 @@ docs: setup
 
 # An sdist and, built from it, a wheel, into dist/; checked in clean environments.
 dist: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]'
+	$(INSTALL) -e '.[dist]'
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/twine check --strict dist/*

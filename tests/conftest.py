@@ -25,6 +25,10 @@ for name, value in {
     jax.config.update(name, value)
     os.environ.setdefault(name.upper(), str(value))
 
+# Workers share the cores; threads that wait for one another there turn seconds into minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+
 
 @dataclass(frozen=True)
 class Library:
