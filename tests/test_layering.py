@@ -15,6 +15,7 @@ SOURCE = Path(conftr.__file__).parent
 # files above it.
 ROOMS = [
     "conformal",
+    "machine",
     "training",
     "search",
     "data",
@@ -29,6 +30,7 @@ ROOMS = [
 FILES = {
     "conformal": [
         "arrays",
+        "values",
         "checks",
         "sorting",
         "quantile",
@@ -48,6 +50,7 @@ FILES = {
         "cluster",
         "models",
         "optimisers",
+        "programs",
         "epochs",
         "checkpoints",
         "runs",

@@ -23,7 +23,7 @@ from conftr.cli.manners import in_words
 from conftr.conformal.metrics import coverage_law
 from conftr.data.dataset import permutation
 from conftr.jobs import answers, summary
-from conftr.training.machine import disk
+from conftr.machine import disk
 
 CLASSES = ["blue", "green", "red"]
 

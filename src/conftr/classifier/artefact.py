@@ -38,7 +38,7 @@ from conftr.classifier import packing
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
-from conftr.training.machine import disk
+from conftr.machine import disk
 
 __all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
 

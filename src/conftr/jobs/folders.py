@@ -8,7 +8,7 @@ from conftr import report
 from conftr.classifier import artefact
 from conftr.data import DataError
 from conftr.jobs.fitting import Result
-from conftr.training.machine import disk
+from conftr.machine import disk
 
 
 def check(folder: Path, *, overwrite: bool) -> Path:

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 from conftr.classifier.evidence import Evidence
+from conftr.machine import disk
 from conftr.report.page import page
 from conftr.report.sampling import sample
-from conftr.training.machine import disk
 
 PAGE = "report.html"
 
