@@ -25,7 +25,7 @@ import conftr
 from conftr import data
 from conftr.experiments.runner import fit_trials, prepare, trained
 from conftr.experiments.settings import Wish, training
-from conftr.training.machine import cores
+from conftr.machine.cores import cores
 from sweep import asked, examples, one_at_a_time, seconds, together
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "growth.json"

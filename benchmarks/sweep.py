@@ -30,8 +30,8 @@ from conftr.experiments.bundles import Entrant, ground, sizes, vary
 from conftr.experiments.grids import Stage
 from conftr.experiments.parts import build, shared
 from conftr.experiments.sweep import Sweep
+from conftr.machine.cores import cores
 from conftr.training import SGD, Plan, fit, predict_logits, trial_keys
-from conftr.training.machine import cores
 
 GRID = {
     "batch_size": (500,),

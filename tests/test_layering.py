@@ -15,6 +15,7 @@ SOURCE = Path(conftr.__file__).parent
 # files above it.
 ROOMS = [
     "conformal",
+    "machine",
     "training",
     "search",
     "data",
@@ -43,9 +44,7 @@ FILES = {
         "trials",
     ],
     "training": [
-        "machine",
-        "threads",
-        "cluster",
+        "compilation",
         "models",
         "optimisers",
         "epochs",
@@ -147,6 +146,11 @@ def test_only_arrays_knows_the_array_libraries(name):
     outside = {m.split(".")[0] for m in found} - {"conftr"}
     foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
     assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
+
+
+def test_the_machine_does_without_jax():
+    found = {name for path in (SOURCE / "machine").glob("*.py") for name in imports_of(path)}
+    assert not [name for name in found if name.split(".")[0] in ("jax", "equinox", "optax")]
 
 
 def test_equinox_stays_with_the_models():

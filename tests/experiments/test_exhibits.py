@@ -21,7 +21,7 @@ from conftr.experiments.page import write
 from conftr.experiments.reproduction import run_all
 from conftr.experiments.runner import Workshop
 from conftr.experiments.sheets import sheet
-from conftr.training.cluster import Here
+from conftr.machine.cluster import Here
 
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
 RESULT = {

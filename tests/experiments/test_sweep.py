@@ -19,8 +19,8 @@ from conftr.experiments.grids import Stage
 from conftr.experiments.race import outcome, podium, sweep
 from conftr.experiments.runner import Workshop, run
 from conftr.experiments.sweep import Sweep
+from conftr.machine.cluster import Here
 from conftr.search import tuning
-from conftr.training.cluster import Here
 
 ASKED = Sweep(
     "digits",
@@ -191,10 +191,10 @@ from test_sweep import ASKED
 from conftr.experiments import Store
 from conftr.experiments.race import sweep
 from conftr.experiments.runner import Workshop
-from conftr.experiments.watch import Lines
+from conftr.machine.progress import Lines
 from conftr.training import use_compilation_cache
 from test_sweep import poisoned
-from conftr.training.cluster import Here
+from conftr.machine.cluster import Here
 place = Path(sys.argv[1])
 use_compilation_cache(place.parent / "programs")
 watch = Lines(lambda line: print(line, flush=True), seconds=0)

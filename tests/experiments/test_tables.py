@@ -6,6 +6,7 @@ import io
 import pytest
 
 from conftr.experiments import tables
+from conftr.machine.table import markdown
 
 
 def record(method, sizes, *, failed=0, settings="paper", alphas=(0.01,)):
@@ -92,7 +93,7 @@ def test_a_comparison_in_which_every_trial_failed_still_has_a_table():
 
 
 def test_markdown():
-    text = tables.markdown(tables.tables([BASELINE, OTHER])[0])
+    text = markdown(tables.tables([BASELINE, OTHER])[0])
     assert "| bel | 87.50 | 99.12 | 1.500 ± 0.050, -25.0 % | 5.000 ± 0.050, +25.0 % |" in text
 
 

@@ -100,6 +100,7 @@ def table(
 
 def _print_table(file: Path, form: Format) -> None:
     from conftr.experiments import comparison, tables
+    from conftr.machine.table import markdown
 
     records = comparison.records(file)
     if form is Format.JSON:
@@ -107,7 +108,7 @@ def _print_table(file: Path, form: Format) -> None:
     elif form is Format.CSV:
         typer.echo(tables.as_csv(records), nl=False)
     elif form is Format.MARKDOWN:
-        typer.echo("\n".join(tables.markdown(one) for one in tables.tables(records)), nl=False)
+        typer.echo("\n".join(markdown(one) for one in tables.tables(records)), nl=False)
     else:
         draw(tables.tables(records))
 
@@ -116,9 +117,9 @@ def draw(found: list[Any]) -> None:
     """Print tables, as wide as the terminal or, into a file, as they need."""
     from rich.console import Console
 
-    from conftr.experiments import tables
+    from conftr.machine import table
 
     # A table that goes to a file must not be folded to the width of no terminal.
     console = Console(width=None if sys.stdout.isatty() else 120)
     for one in found:
-        console.print(tables.draw(one))
+        console.print(table.draw(one))

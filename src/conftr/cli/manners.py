@@ -14,8 +14,8 @@ import typer
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workshop
-    from conftr.experiments.watch import Watch
-    from conftr.training.cluster import Executor
+    from conftr.machine.cluster import Executor
+    from conftr.machine.progress import Display
 
 RESUMABLE = "The same command goes on where it was; nothing that was saved is done again."
 DataDir = Annotated[
@@ -37,7 +37,7 @@ Ray = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 
 
-def workshop(results: Path, runs: Path, data_dir: Path | None, watch: Watch) -> Workshop:
+def workshop(results: Path, runs: Path, data_dir: Path | None, watch: Display) -> Workshop:
     """Where everything lies; compiled programs are kept from now on."""
     from functools import partial
 
@@ -50,19 +50,19 @@ def workshop(results: Path, runs: Path, data_dir: Path | None, watch: Watch) -> 
     return Workshop(Store(results), runs, partial(data.load, data_dir=data_dir), watch)
 
 
-def lines(quiet: bool) -> Watch:
+def lines(quiet: bool) -> Display:
     """Lines on standard error, as in a log."""
-    from conftr.experiments.watch import Lines, Silent
+    from conftr.machine.progress import Lines, Silent
 
     return Silent() if quiet else Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
 
 
 @contextmanager
-def watched(quiet: bool) -> Iterator[Watch]:
+def watched(quiet: bool) -> Iterator[Display]:
     """Bars on a terminal, lines in a log, nothing where it is to be quiet; on standard error."""
     from rich.console import Console
 
-    from conftr.experiments.watch import Bars
+    from conftr.machine.progress import Bars
 
     console = Console(stderr=True)
     if console.is_terminal and not quiet:
@@ -73,7 +73,7 @@ def watched(quiet: bool) -> Iterator[Watch]:
 
 
 @contextmanager
-def noted(watch: Watch) -> Iterator[None]:
+def noted(watch: Display) -> Iterator[None]:
     """Warnings meant for the user become notes; those meant for programmers stay what they are."""
 
     shown = warnings.showwarning
@@ -105,12 +105,12 @@ def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Executor]:
-    """Where tasks run; see `conftr.training.cluster.connect`.
+    """Where tasks run; see `conftr.machine.cluster.connect`.
 
     Ray says on standard output, which is for results, that a worker died. What is printed while
     it is connected goes to standard error.
     """
-    from conftr.training.cluster import connect
+    from conftr.machine.cluster import connect
 
     with connect(address) as executor, redirect_stdout(sys.stderr if address else sys.stdout):
         yield executor

@@ -14,7 +14,7 @@ from conftr.experiments.store import Record, Store, read, write
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workshop
-    from conftr.training.cluster import Executor
+    from conftr.machine.cluster import Executor
 
 METHODS = ("baseline", "bel", "covertr", "conftr", "conftr-class")
 

@@ -18,11 +18,11 @@ from conftr.experiments.ledger import Load, ledger
 from conftr.experiments.race import lane
 from conftr.experiments.runner import Workshop
 from conftr.experiments.sweep import Sweep
-from conftr.experiments.watch import duration
+from conftr.machine.cluster import Executor
+from conftr.machine.cores import cores
+from conftr.machine.progress import duration
 from conftr.search.tuning import abreast
 from conftr.training import Progress
-from conftr.training.cluster import Executor
-from conftr.training.machine import cores
 
 _EPOCHS = 2
 

@@ -19,8 +19,8 @@ from conftr.experiments.parts import build
 from conftr.experiments.runner import Workshop
 from conftr.experiments.specification import Part, digest
 from conftr.experiments.store import read, write
+from conftr.machine.cluster import Executor
 from conftr.training import Progress
-from conftr.training.cluster import Executor
 
 Load: TypeAlias = Callable[[str], Dataset]
 Scores: TypeAlias = dict[Entrant, float | None]

@@ -17,7 +17,7 @@ from conftr.experiments.figures import figures
 from conftr.experiments.sheets import sheet
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
-from conftr.experiments.tables import Table, markdown_table
+from conftr.machine.table import Table, markdown_table
 
 TITLE = "Results"
 INTRODUCTION = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from conftr.data import Dataset, Examples
 from conftr.data.dataset import permutation
+from conftr.machine.digests import of_arrays
 
 
 class Division(NamedTuple):
@@ -20,11 +20,7 @@ class Division(NamedTuple):
 
     def fingerprint(self) -> str:
         """16 hexadecimal digits of the SHA-256 of everything here."""
-        sha = hashlib.sha256(str(self.n_cal).encode())
-        for array in (*self.train, *self.pool):
-            sha.update(f"{array.dtype} {array.shape}".encode())
-            sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        return sha.hexdigest()[:16]
+        return of_arrays(*self.train, *self.pool, start=str(self.n_cal))
 
 
 def calibration_and_test(dataset: Dataset) -> Division:

@@ -16,8 +16,8 @@ from conftr.experiments.ledger import Scores, ledger, measured
 from conftr.experiments.runner import Workshop, alone, made
 from conftr.experiments.store import Record, read, write
 from conftr.experiments.sweep import Sweep, Values
-from conftr.experiments.tables import Table
-from conftr.training.cluster import HERE, Executor
+from conftr.machine.cluster import HERE, Executor
+from conftr.machine.table import Table
 
 _SHOWN, _BEST = 8, 3  # of all methods so far; of each in the end
 

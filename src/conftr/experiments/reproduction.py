@@ -13,7 +13,7 @@ from conftr.experiments.store import Store
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workshop
-    from conftr.training.cluster import Executor
+    from conftr.machine.cluster import Executor
 
 
 def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list[Exhibit]:

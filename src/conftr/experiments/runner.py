@@ -7,8 +7,7 @@ train again what was trained. That folder can be removed at any time. Records go
 
 from __future__ import annotations
 
-import os
-import platform
+import io
 import time
 import warnings
 import zipfile
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +30,9 @@ from conftr.experiments.parts import build, shared
 from conftr.experiments.pools import Division
 from conftr.experiments.specification import Evaluation, Specification, Training, digest
 from conftr.experiments.store import Record, Store
-from conftr.experiments.watch import SILENT, Watch
+from conftr.machine.files import write_whole
+from conftr.machine.progress import SILENT, Display
+from conftr.machine.versions import statement
 from conftr.training import (
     Checkpoints,
     Fitted,
@@ -61,7 +61,7 @@ class Workshop:
     store: Store
     runs: Path
     load: Callable[[str], data.Dataset] = data.load
-    watch: Watch = SILENT
+    watch: Display = SILENT
     seconds: float = 30.0
 
     def checkpoints(self, folder: Path) -> Checkpoints:
@@ -211,7 +211,7 @@ def trained(fitted: Fitted, materials: Materials) -> list[Trained]:
     ]
 
 
-def _reporter(specification: Specification, watch: Watch) -> Callable[[Progress], None]:
+def _reporter(specification: Specification, watch: Display) -> Callable[[Progress], None]:
     task = f"{specification.training.dataset} {specification.method}"
     watch.step(task, 0, build(specification.training.plan).epochs)
     return lambda progress: watch.step(task, progress.epoch, progress.epochs)
@@ -236,10 +236,9 @@ def load_trial(path: Path) -> Trained | None:
 
 def save_trial(path: Path, trial: Trained) -> None:
     """Write a trained trial, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        np.savez(file, **trial._asdict())
-    beside.replace(path)
+    content = io.BytesIO()
+    np.savez(content, **trial._asdict())
+    write_whole(path, content.getvalue())
 
 
 def _record(
@@ -269,11 +268,10 @@ def _finite(value: Any) -> float | None:
 
 def made(seconds: dict[str, float]) -> dict[str, Any]:
     """When, how fast and with what: all that may differ between equal runs."""
-    packages = {name: version(name) for name in ("conftr", "jax", "numpy")}
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
-        "versions": packages | {"python": platform.python_version()},
+        "versions": statement(),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from conftr.experiments.exhibits import COVERAGE, Cell, Exhibit, Line, found
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
-from conftr.experiments.tables import Table
+from conftr.machine.table import Table
 
 MISSING = "–"
 

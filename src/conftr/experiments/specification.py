@@ -9,11 +9,12 @@ keys in order, no spaces, numbers without a fraction as integers.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, Union
+
+from conftr.machine.digests import of_bytes
 
 Setting: TypeAlias = Union[bool, int, float, "Part", tuple["Setting", ...], None]
 Json: TypeAlias = Any
@@ -123,7 +124,7 @@ class Specification:
 def digest(value: Any) -> str:
     """16 hexadecimal digits that are equal for equal values and, in practice, only for those."""
     text = json.dumps(_canonical(encode(value)), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return of_bytes(text.encode())
 
 
 def encode(value: Any) -> Json:

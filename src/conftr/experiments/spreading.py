@@ -27,7 +27,7 @@ from conftr.experiments.runner import (
     warnings_told,
 )
 from conftr.experiments.specification import Specification
-from conftr.training.cluster import Executor
+from conftr.machine.cluster import Executor
 
 
 class Errand(NamedTuple):

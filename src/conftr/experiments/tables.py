@@ -5,22 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from conftr.experiments.store import Record
+from conftr.machine.table import Table
 
 Row: TypeAlias = dict[str, Any]
 
 BASELINE = "baseline"
-
-
-class Table(NamedTuple):
-    """A title, the names of the columns, cells as text, and remarks below."""
-
-    title: str
-    columns: list[str]
-    cells: list[list[str]]
-    remarks: list[str]
 
 
 def rows(records: Sequence[Record]) -> list[Row]:
@@ -114,17 +106,6 @@ def _remarks(records: Sequence[Record]) -> Iterator[str]:
             yield f"{method}: its settings are a {record['settings']}."
 
 
-def markdown(table: Table) -> str:
-    """As Markdown, with title and remarks."""
-    return "\n\n".join([f"**{table.title}**", markdown_table(table), *table.remarks]) + "\n"
-
-
-def markdown_table(table: Table) -> str:
-    """Columns and cells alone, as Markdown."""
-    lines = [table.columns, ["---"] * len(table.columns), *table.cells]
-    return "\n".join("| " + " | ".join(line).replace("\n", ", ") + " |" for line in lines)
-
-
 def as_csv(records: Sequence[Record]) -> str:
     """The plain rows as CSV."""
     found, text = rows(records), io.StringIO()
@@ -132,16 +113,3 @@ def as_csv(records: Sequence[Record]) -> str:
     writer.writeheader()
     writer.writerows(found)
     return text.getvalue()
-
-
-def draw(table: Table) -> Any:
-    """As a rich table."""
-    from rich.table import Table as Drawn
-
-    remarks = "\n".join(table.remarks) or None
-    drawn = Drawn(title=table.title, title_justify="left", caption=remarks, caption_justify="left")
-    for i, column in enumerate(table.columns):
-        drawn.add_column(column, justify="right" if i else "left")
-    for line in table.cells:
-        drawn.add_row(*line)
-    return drawn

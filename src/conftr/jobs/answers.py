@@ -26,7 +26,7 @@ from polars.io.plugins import register_io_source
 
 from conftr.conformal.arrays import log_softmax
 from conftr.data import DataError
-from conftr.training.threads import Started
+from conftr.machine.threads import Started
 
 _JOIN, _DIGITS = "|", 6
 _SINKS: Mapping[str, Callable[..., Any]] = {

@@ -14,12 +14,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from conftr.training.machine import cores
+from conftr.machine.cores import cores
+from conftr.machine.versions import versions
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,7 +26,6 @@ R = TypeVar("R")
 _RETRIES = 10  # of a task whose worker died
 _ATTEMPTS = 3  # at a connection
 _AHEAD = 4  # items for each core that wait for their turn
-_PACKAGES = ("conftr", "jax", "jaxlib", "numpy")
 
 
 class ClusterError(RuntimeError):
@@ -124,7 +122,7 @@ class Cluster:
                 if ahead is not None:
                     room = min(room, ahead - drawn + min(waiting.values(), default=drawn))
                 for number, item in islice(numbered, max(0, room)):
-                    waiting[perform.remote(sent, item, _versions())] = number
+                    waiting[perform.remote(sent, item, packages())] = number
                     drawn = number + 1
                 if not waiting:
                     return
@@ -238,20 +236,20 @@ def _environment() -> dict[str, str]:
     return {"CONFTR_CORES": "1", "JAX_PLATFORMS": "cpu", "PJRT_NPROC": threads}
 
 
-def _perform(task: Callable[[T], R], item: T, versions: dict[str, str]) -> R:
+def packages() -> dict[str, str]:
+    """The versions that must be the same on every machine."""
+    return versions("jaxlib")
+
+
+def _perform(task: Callable[[T], R], item: T, expected: dict[str, str]) -> R:
     """In a worker: one task, with the packages that the driver has or not at all."""
-    other = {name: own for name, own in _versions().items() if own != versions[name]}
+    other = {name: own for name, own in packages().items() if own != expected[name]}
     if other:
         raise ClusterError(
-            f"Every machine must have the versions {versions} that the driver has; "
+            f"Every machine must have the versions {expected} that the driver has; "
             f"{platform.node()} has {other}. Install them there, and run this again."
         )
     return task(item)
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _PACKAGES}
 
 
 def _result(one: Any) -> Any:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
-from conftr.experiments.tables import Table, draw
+from conftr.machine.table import Table, draw
 
 
-class Watch(Protocol):
+class Display(Protocol):
     """What a run reports to."""
 
     def step(self, task: str, done: int, total: int) -> None:

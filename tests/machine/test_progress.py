@@ -4,14 +4,14 @@ import io
 
 from rich.console import Console
 
-from conftr.experiments import watch
-from conftr.experiments.tables import Table
+from conftr.machine import progress
+from conftr.machine.table import Table
 
 
 def test_a_log_has_few_lines_and_the_last_epoch(monkeypatch):
     now, said = [0.0], []
-    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
-    lines = watch.Lines(said.append, seconds=30)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    lines = progress.Lines(said.append, seconds=30)
     for epoch in range(101):
         now[0] += 10.0
         lines.step("mnist bel", epoch, 100)
@@ -23,7 +23,7 @@ def test_a_log_has_few_lines_and_the_last_epoch(monkeypatch):
 
 
 def test_durations():
-    assert [watch.duration(s) for s in (0.4, 59, 61, 7260)] == [
+    assert [progress.duration(s) for s in (0.4, 59, 61, 7260)] == [
         "0 s",
         "59 s",
         "1 min 1 s",
@@ -33,7 +33,7 @@ def test_durations():
 
 def test_bars_count_only_the_epochs_of_this_session():
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with watch.Bars(console) as bars:
+    with progress.Bars(console) as bars:
         bars.step("mnist bel", 0, 50)
         bars.step("mnist bel", 40, 50)
         bars.step("mnist bel", 41, 50)
@@ -50,7 +50,7 @@ BEST = Table("best of 2 of 9", ["method", "size", "tau"], [["bel", "1.5", ""]], 
 
 def test_a_log_says_what_is_best_when_that_changes():
     said = []
-    lines = watch.Lines(said.append)
+    lines = progress.Lines(said.append)
     lines.show(BEST._replace(cells=[]))
     lines.show(BEST)
     lines.show(BEST._replace(title="best of 3 of 9"))
@@ -63,7 +63,7 @@ def test_a_log_says_what_is_best_when_that_changes():
 
 def test_a_terminal_shows_the_table_below_the_bars():
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with watch.Bars(console) as bars:
+    with progress.Bars(console) as bars:
         bars.step("mnist stage 1", 1, 50)
         bars.show(BEST)
         bars.bars.refresh()

@@ -1,4 +1,4 @@
-"""What training asks of the machine: its cores, and a place on disk for compiled programs."""
+"""A place on disk for compiled programs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ import sys
 from pathlib import Path
 
 import jax
-
-
-def cores() -> int:
-    """How many cores this process may use: as many as CONFTR_CORES says, or all it is allowed."""
-    asked = os.environ.get("CONFTR_CORES", "")
-    if asked.isdigit() and int(asked):
-        return int(asked)
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def use_compilation_cache(folder: Path | str | None = None) -> Path:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftr.training.threads import Started, in_rounds, in_threads
+from conftr.machine.threads import Started, in_rounds, in_threads
 
 
 def _ends_with(threads):
@@ -109,7 +109,7 @@ def test_a_result_can_be_waited_for_twice():
 
 INTERRUPTED = """
 import faulthandler, random, signal
-from conftr.training.threads import in_rounds
+from conftr.machine.threads import in_rounds
 
 faulthandler.dump_traceback_later(60, exit=True)
 signal.signal(signal.SIGALRM, signal.default_int_handler)

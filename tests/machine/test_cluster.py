@@ -28,8 +28,8 @@ from conftr.experiments.runner import Workshop
 from conftr.experiments.settings import Wish
 from conftr.experiments.sweep import Sweep
 from conftr.jobs import predicting
-from conftr.training import cluster
-from conftr.training.cluster import HERE, Cluster, ClusterError, connect, spread
+from conftr.machine import cluster
+from conftr.machine.cluster import HERE, Cluster, ClusterError, connect, spread
 
 pytestmark = [
     # Nodes are started by forking; JAX warns of that wherever it runs.
@@ -278,15 +278,15 @@ def test_an_error_of_a_task_is_the_same_error_here(machines):
 
 
 def test_machines_with_other_versions_are_refused():
-    other = cluster._versions() | {"jax": "0.0.1"}
+    other = cluster.packages() | {"jax": "0.0.1"}
     with pytest.raises(ClusterError, match="Every machine must have the versions"):
         cluster._perform(abs, -1, other)
-    assert cluster._perform(abs, -1, cluster._versions()) == 1
+    assert cluster._perform(abs, -1, cluster.packages()) == 1
 
 
 def test_a_worker_has_the_threads_of_this_process_and_one_core(machines):
     def task(_):
-        from conftr.training.machine import cores
+        from conftr.machine.cores import cores
 
         return cores(), os.environ["PJRT_NPROC"], os.environ["JAX_PLATFORMS"]
 
@@ -297,7 +297,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from test_cluster import ASKED, shop
-from conftr.training.cluster import Cluster, connect
+from conftr.machine.cluster import Cluster, connect
 from conftr.experiments import ledger
 from conftr.experiments.race import sweep
 enter = ledger.Ledger.enter
