@@ -28,9 +28,9 @@ from conftr import data
 from conftr.experiments import settings
 from conftr.experiments.bundles import Entrant, ground, sizes, vary
 from conftr.experiments.grids import Stage
-from conftr.experiments.parts import build, shared
 from conftr.experiments.sweep import Sweep
 from conftr.machine.cores import cores
+from conftr.machine.plain_data import build, shared
 from conftr.training import SGD, Plan, fit, predict_logits, trial_keys
 
 GRID = {

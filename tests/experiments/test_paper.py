@@ -9,8 +9,8 @@ from conftr.experiments.exhibits import found, runs
 from conftr.experiments.figures import figures
 from conftr.experiments.page import as_markdown
 from conftr.experiments.paper import EXHIBITS
-from conftr.experiments.parts import build
 from conftr.experiments.reproduction import choose, progress, searched
+from conftr.machine.plain_data import build, describe, digest
 
 ROOT = Path(__file__).parents[2]
 ALL = list(EXHIBITS.values())
@@ -48,6 +48,13 @@ def test_every_run_can_be_made_and_has_a_name_of_its_own():
         assert callable(build(one.training.objective))
         build(one.training.plan)
     assert len({one.name for one in needed}) == len(needed)
+
+
+def test_values_are_written_as_the_stored_results_have_them():
+    """What a program makes of these data is described as the same data."""
+    for one in runs(ALL):
+        for part in (one.training.objective, one.training.plan):
+            assert digest(describe(build(part))) == digest(part)
 
 
 def test_a_shaped_run_differs_from_the_plain_one_in_its_wish_alone():

@@ -4,7 +4,7 @@ import pytest
 
 from conftr.experiments import reading
 from conftr.experiments.settings import LINEAR, SMOOTH_SORT
-from conftr.experiments.specification import part
+from conftr.machine.plain_data import part
 
 
 def test_names_and_numbers():

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from conftr.experiments import settings
-from conftr.experiments.parts import build
 from conftr.experiments.settings import Row, Wish
-from conftr.experiments.specification import part
+from conftr.machine.plain_data import build, part
 
 DATASETS = ["digits", *settings.PAPER]
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from conftr.data import Dataset
-from conftr.experiments.parts import build, shared
 from conftr.experiments.runner import prepare, warnings_told
-from conftr.experiments.specification import Evaluation, Part, Training
+from conftr.experiments.specification import Evaluation, Training
+from conftr.machine.plain_data import Part, build, shared
 from conftr.search.tuning import Ground, Report, SetSize, compete
 from conftr.training import Checkpoints
 

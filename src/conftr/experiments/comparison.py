@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from conftr.experiments import settings
 from conftr.experiments.settings import DEFAULTS, Wish
-from conftr.experiments.specification import Evaluation, Specification, digest
+from conftr.experiments.specification import Evaluation, Specification
 from conftr.experiments.store import Record, Store, read, write
+from conftr.machine.plain_data import digest
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workshop

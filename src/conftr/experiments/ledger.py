@@ -15,11 +15,10 @@ from typing import TypeAlias
 
 from conftr.data import Dataset
 from conftr.experiments.bundles import Bundle, Entrant, bundled, sizes
-from conftr.experiments.parts import build
 from conftr.experiments.runner import Workshop
-from conftr.experiments.specification import Part, digest
 from conftr.experiments.store import read, write
 from conftr.machine.cluster import Executor
+from conftr.machine.plain_data import Part, build, digest
 from conftr.training import Progress
 
 Load: TypeAlias = Callable[[str], Dataset]

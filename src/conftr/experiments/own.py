@@ -20,8 +20,8 @@ from conftr.data.own import Own
 from conftr.data.own.labels import Integers
 from conftr.experiments.pools import Division
 from conftr.experiments.settings import Setup
-from conftr.experiments.specification import part
 from conftr.jobs import fitting
+from conftr.machine.plain_data import part
 from conftr.training.models import MLP
 
 

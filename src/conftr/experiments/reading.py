@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conftr.experiments.settings import LINEAR, SMOOTH_SORT
-from conftr.experiments.specification import Part, part
+from conftr.machine.plain_data import Part, part
 
 _QUANTILES: Mapping[str, Callable[[float], Part]] = {
     "smooth-sort": lambda value: SMOOTH_SORT.replace(dispersion=value),

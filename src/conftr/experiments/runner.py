@@ -26,11 +26,11 @@ import numpy.typing as npt
 import conftr
 from conftr import data
 from conftr.experiments import measures
-from conftr.experiments.parts import build, shared
 from conftr.experiments.pools import Division
-from conftr.experiments.specification import Evaluation, Specification, Training, digest
+from conftr.experiments.specification import Evaluation, Specification, Training
 from conftr.experiments.store import Record, Store
 from conftr.machine.files import write_whole
+from conftr.machine.plain_data import build, digest, shared
 from conftr.machine.progress import SILENT, Display
 from conftr.machine.versions import statement
 from conftr.training import (

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conftr.experiments.specification import Part, Training, part
+from conftr.experiments.specification import Training
 from conftr.experiments.store import write
+from conftr.machine.plain_data import Part, part
 
 CHOSEN = Path(__file__).with_name("chosen.json")
 

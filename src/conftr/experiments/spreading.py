@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conftr.data import Dataset
-from conftr.experiments.parts import build
 from conftr.experiments.runner import (
     Trained,
     Workshop,
@@ -28,6 +27,7 @@ from conftr.experiments.runner import (
 )
 from conftr.experiments.specification import Specification
 from conftr.machine.cluster import Executor
+from conftr.machine.plain_data import build
 
 
 class Errand(NamedTuple):

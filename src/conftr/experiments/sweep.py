@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 from conftr.experiments import reading
 from conftr.experiments.bundles import Entrant
 from conftr.experiments.grids import ONE_STAGE, Grid, Stage, Wanted
-from conftr.experiments.parts import build
 from conftr.experiments.pools import AT_MOST, SHARE
 from conftr.experiments.settings import DEFAULTS, Row, Setup, Wish, assembled, chosen_by
-from conftr.experiments.specification import SCORES, Evaluation, Training, digest, part
+from conftr.experiments.specification import SCORES, Evaluation, Training
 from conftr.experiments.store import Record, Store
+from conftr.machine.plain_data import build, digest, part
 
 Values: TypeAlias = dict[str, Any]
 

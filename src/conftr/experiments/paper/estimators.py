@@ -12,7 +12,8 @@ from conftr.experiments.exhibits import ACCURACY, COVERAGE, Cell, Exhibit, Line
 from conftr.experiments.paper.runs import METHODS, NAMES, measured_at, run
 from conftr.experiments.paper.shaping import EVEN, Matrix, entering, leaving, parted, separating
 from conftr.experiments.settings import SMOOTH_SORT
-from conftr.experiments.specification import Part, Specification, part
+from conftr.experiments.specification import Specification
+from conftr.machine.plain_data import Part, part
 
 _SHARES = {"nearest (0.02)": 0.02, "nearest (0.1)": 0.1}
 # None is the settings' own. Files are named by the place of an estimator here: new ones come last.

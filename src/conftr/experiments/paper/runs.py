@@ -14,7 +14,8 @@ from typing import Any
 
 from conftr.experiments import settings
 from conftr.experiments.settings import Row, Wish
-from conftr.experiments.specification import Evaluation, Part, Specification
+from conftr.experiments.specification import Evaluation, Specification
+from conftr.machine.plain_data import Part
 
 WHOLE = ("fashion-mnist", "emnist-test", "camelyon")
 NAMES: Mapping[str, str] = {

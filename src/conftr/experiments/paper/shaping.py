@@ -11,7 +11,8 @@ from typing import TypeAlias
 from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.experiments.exhibits import COVERAGE, INEFFICIENCY, Cell, Exhibit, Line, Quantity
 from conftr.experiments.paper.runs import NAMES, run
-from conftr.experiments.specification import Part, Specification
+from conftr.experiments.specification import Specification
+from conftr.machine.plain_data import Part
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 

@@ -16,7 +16,7 @@ from conftr.experiments.exhibits import (
     Quantity,
 )
 from conftr.experiments.paper.runs import METHODS, NAMES, WHOLE, measured_at, run
-from conftr.experiments.specification import part
+from conftr.machine.plain_data import part
 
 # method -> score at test -> published; None where the paper has no number.
 Published: TypeAlias = Mapping[str, Mapping[str, float | None]]
