@@ -280,8 +280,8 @@ def test_an_error_of_a_task_is_the_same_error_here(machines):
 def test_machines_with_other_versions_are_refused():
     other = cluster.packages() | {"jax": "0.0.1"}
     with pytest.raises(ClusterError, match="Every machine must have the versions"):
-        cluster._perform(abs, -1, other)
-    assert cluster._perform(abs, -1, cluster.packages()) == 1
+        cluster._perform((abs, {}), -1, other)
+    assert cluster._perform((abs, {}), -1, cluster.packages()) == 1
 
 
 def test_a_worker_has_the_threads_of_this_process_and_one_core(machines):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
+from conftr.machine import names
 from conftr.machine.cores import cores
 from conftr.machine.versions import versions
 
@@ -113,7 +114,7 @@ class Cluster:
         perform = ray.remote(_perform).options(
             num_cpus=1, max_retries=_RETRIES, runtime_env={"env_vars": _environment()}
         )
-        sent, numbered = ray.put(task), enumerate(items)
+        sent, numbered = ray.put(_packed(task)), enumerate(items)
         waiting: dict[Any, int] = {}
         drawn = 0
         try:
@@ -241,8 +242,19 @@ def packages() -> dict[str, str]:
     return versions("jaxlib")
 
 
-def _perform(task: Callable[[T], R], item: T, expected: dict[str, str]) -> R:
+def _packed(task: Callable[[T], R]) -> tuple[Callable[[T], R], dict[str, Any]]:
+    """A task with what it may name and the other machines cannot import."""
+    for module in names.files():
+        _ray().cloudpickle.register_pickle_by_value(module)
+    return task, names.carried()
+
+
+def _perform(
+    packed: tuple[Callable[[T], R], dict[str, Any]], item: T, expected: dict[str, str]
+) -> R:
     """In a worker: one task, with the packages that the driver has or not at all."""
+    task, things = packed
+    names.carry(things)
     other = {name: own for name, own in packages().items() if own != expected[name]}
     if other:
         raise ClusterError(
