@@ -5,17 +5,26 @@ import json
 from functools import partial
 
 import conftr
-from conftr.experiments import Evaluation, Specification, Training, digest, part
-from conftr.experiments.settings import SMOOTH_SORT, Row, plan
+from conftr.experiments import Evaluation, Specification, Store, Training, digest, part
 from conftr.machine.plain_data import build, describe
+from conftr.search.text import schedule
 from conftr.training import SGD, Plan, StepDecay
 from conftr.training.models import MLP
 
+SMOOTH_SORT = part("SmoothSort", dispersion=0.1, position=part("paper_position"))
+STEPS = part(
+    "SGD",
+    learning_rate=0.01,
+    momentum=0.9,
+    nesterov=True,
+    weight_decay=0.0005,
+    schedule=schedule("steps"),
+)
 TRAINING = Training(
     "mnist",
     part("MLP", hidden=(64, 64)),
     part("ConfTr", alpha=0.01, quantile=SMOOTH_SORT, loss_matrix=part("identity")),
-    plan(Row(100, 0.01), 50),
+    part("Plan", epochs=50, batch_size=100, optimiser=STEPS),
 )
 SPECIFICATION = Specification("conftr-class", TRAINING, Evaluation((0.01, 0.05)), trials=3)
 
@@ -68,3 +77,10 @@ def test_values_may_be_given_and_are_kept_as_data():
     assert given.objective == describe(objective)
     scores = Evaluation(scores=(("RAPS", partial(conftr.raps, penalty=0.01, free_rank=1)),)).scores
     assert scores == Evaluation().scores[3:]
+
+
+def test_results_of_cross_entropy_keep_the_names_of_version_0_1(tmp_path):
+    one = dataclasses.replace(SPECIFICATION, method="cross-entropy")
+    assert one.to_json()["method"] == "baseline"
+    assert Specification.from_json(one.to_json()) == one
+    assert Store(tmp_path).path(one).name.startswith("baseline-")

@@ -20,16 +20,15 @@ from typer.testing import CliRunner
 from conftr import ConformalClassifier, training
 from conftr.classifier import artefact
 from conftr.cli import app
-from conftr.experiments import Store, settings
+from conftr.experiments import Store
 from conftr.experiments.comparison import Comparison, compare
-from conftr.experiments.grids import Stage
-from conftr.experiments.race import sweep
-from conftr.experiments.runner import Workshop
-from conftr.experiments.settings import Wish
-from conftr.experiments.sweep import Sweep
+from conftr.experiments.runner import Workspace
+from conftr.experiments.sweeping import run_sweeps
 from conftr.jobs import predicting
 from conftr.machine import cluster
 from conftr.machine.cluster import HERE, Cluster, ClusterError, connect, spread
+from conftr.search.settings import SettingsFile, Stage
+from conftr.search.sweeps import Sweep
 
 pytestmark = [
     # Nodes are started by forking; JAX warns of that wherever it runs.
@@ -40,13 +39,12 @@ pytestmark = [
 
 PATIENCE = 120  # seconds
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
-ASKED = Sweep(
+SWEEP = Sweep(
     "digits",
-    settings.setup("digits"),
-    "baseline",
+    "cross-entropy",
     {"batch_size": (400,), "learning_rate": (0.1, 0.05, 0.02, 0.01), "weight_decay": (0, 5e-4)},
+    {"model": "linear", "epochs": 50},
     (Stage(0.04, 1, 3), Stage(0.04, 2, 1)),
-    Wish(model=settings.LINEAR),
 )
 
 
@@ -96,7 +94,7 @@ def machines(nodes):
 
 
 def shop(place):
-    return Workshop(Store(place / "results"), place / "runs")
+    return Workspace(Store(place / "results"), place / "runs")
 
 
 def stored(place):
@@ -110,7 +108,7 @@ def stored(place):
 def undisturbed(tmp_path_factory):
     """What the sweep gives in this process."""
     place = tmp_path_factory.mktemp("here")
-    sweep([ASKED], shop(place))
+    run_sweeps([SWEEP], shop(place))
     return stored(place)
 
 
@@ -296,17 +294,17 @@ def test_a_worker_has_the_threads_of_this_process_and_one_core(machines):
 DRIVER = """
 import sys
 from pathlib import Path
-from test_cluster import ASKED, shop
+from test_cluster import SWEEP, shop
 from conftr.machine.cluster import Cluster, connect
-from conftr.experiments import ledger
-from conftr.experiments.race import sweep
-enter = ledger.Ledger.enter
-def told(self, scores):
-    enter(self, scores)
+from conftr.experiments.sweeping import run_sweeps
+from conftr.search.measurements import Measurements
+keep = Measurements.keep
+def told(self, sizes):
+    keep(self, sizes)
     print("entered", flush=True)
-ledger.Ledger.enter = told
+Measurements.keep = told
 with connect(sys.argv[2]):
-    sweep([ASKED], shop(Path(sys.argv[1])), Cluster(most=1))
+    run_sweeps([SWEEP], shop(Path(sys.argv[1])), Cluster(most=1))
 """
 
 
@@ -331,7 +329,7 @@ def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
     assert 1 <= len(stored(tmp_path)) < len(undisturbed)
     assert not (tmp_path / "results").exists()
     with killing(nodes, 2) as killed:
-        sweep([ASKED], shop(tmp_path), machines)
+        run_sweeps([SWEEP], shop(tmp_path), machines)
     assert killed
     assert stored(tmp_path) == undisturbed
 
@@ -357,14 +355,30 @@ def test_a_node_that_joins_late_is_used(nodes, machines):
         nodes.remove_node(late)
 
 
+METHOD = """
+from dataclasses import dataclass
+from conftr import CrossEntropy
+
+@dataclass(frozen=True)
+class Sharp:
+    factor: float = 2.0
+
+    def __call__(self, logits, labels):
+        return CrossEntropy()(self.factor * logits, labels)
+"""
+
+
 def test_a_comparison_is_the_same_here_and_there(machines, tmp_path):
-    asked = Comparison("digits", ("baseline",), (0.1,), 2, 2, Wish(settings.LINEAR, epochs=2))
+    (tmp_path / "mine.py").write_text(METHOD)
+    settings = SettingsFile({"model": ("linear",), "epochs": (2,), "batch_size": (200,)})
+    methods = ("cross-entropy", f"{tmp_path / 'mine.py'}:Sharp")
+    asked = Comparison("digits", methods, (0.1,), 2, 2, settings)
     here, there = shop(tmp_path / "here"), shop(tmp_path / "there")
     compare(asked, here)
     compare(asked, there, machines)
     assert stored(tmp_path / "here") == stored(tmp_path / "there")
     trials = [sorted(place.runs.rglob("*.npz")) for place in (here, there)]
-    assert len(trials[0]) == 2
+    assert len(trials[0]) == 4
     for one, other in zip(*trials, strict=True):
         with np.load(one) as a, np.load(other) as b:
             assert all(a[name].tobytes() == b[name].tobytes() for name in a)
@@ -374,7 +388,7 @@ def test_the_command_line_goes_to_the_cluster(nodes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
     (tmp_path / "grid.toml").write_text(
-        'methods = ["baseline"]\n[grid]\nmodel = "linear"\nepochs = 2\nbatch_size = 400\n'
+        'methods = ["cross-entropy"]\n[settings]\nmodel = "linear"\nepochs = 2\nbatch_size = 400\n'
         "learning_rate = [0.1, 0.05]\n"
     )
     asked = ["sweep", "digits", "--grid", "grid.toml", "--ray", nodes.address]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from conftr.experiments.specification import Specification
+from conftr.experiments.specification import Specification, stored_method
 from conftr.machine.files import write_whole
 
 Record: TypeAlias = dict[str, Any]
@@ -30,7 +30,7 @@ class Store:
 
     def path(self, specification: Specification) -> Path:
         """Where the record of a specification lies, or will."""
-        name = f"{specification.method}-{specification.name}.json"
+        name = f"{stored_method(specification.method)}-{specification.name}.json"
         return self.root / "records" / specification.training.dataset / name
 
     def get(self, specification: Specification) -> Record | None:
