@@ -24,8 +24,10 @@ import altair as alt
 import conftr
 from conftr import data
 from conftr.experiments.runner import fit_trials, prepare, trained
-from conftr.experiments.settings import Wish, training
-from conftr.training.machine import cores
+from conftr.machine.cores import cores
+from conftr.search.attempts import Training
+from conftr.search.methods import METHODS
+from conftr.search.space import configured
 from sweep import asked, examples, one_at_a_time, seconds, together
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "growth.json"
@@ -44,12 +46,13 @@ def configurations(count: int, how: str, mnist: data.Dataset) -> float:
 
 def trials(count: int, how: str, mnist: data.Dataset) -> float:
     """Seconds of so many trials of one method."""
-    asked = training("mnist", "conftr-class", Wish(epochs=EPOCHS))
-    materials = prepare(asked, lambda _: mnist)
+    settings = {"model": "linear", "epochs": EPOCHS, "batch_size": 100, "learning_rate": 0.01}
+    asked = Training("mnist", *configured(METHODS["conftr-class"], settings, 0.01))
+    prepared = prepare(asked, lambda _: mnist)
 
     def run() -> None:
         for group in [range(count)] if how == "together" else [[i] for i in range(count)]:
-            trained(fit_trials(asked, list(group), materials), materials)
+            trained(fit_trials(asked, list(group), prepared), prepared)
 
     return seconds(run)[0]
 

@@ -25,13 +25,14 @@ import numpy as np
 
 import conftr
 from conftr import data
-from conftr.experiments import settings
-from conftr.experiments.bundles import Entrant, ground, sizes, vary
-from conftr.experiments.grids import Stage
-from conftr.experiments.parts import build, shared
-from conftr.experiments.sweep import Sweep
+from conftr.experiments.sweeping import TrainingRows
+from conftr.machine.cores import cores
+from conftr.machine.plain_data import build, shared
+from conftr.search.attempts import Attempt, vary
+from conftr.search.measurements import sizes
+from conftr.search.settings import Stage
+from conftr.search.sweeps import Sweep
 from conftr.training import SGD, Plan, fit, predict_logits, trial_keys
-from conftr.training.machine import cores
 
 GRID = {
     "batch_size": (500,),
@@ -40,26 +41,27 @@ GRID = {
     "size_weight": (0.01, 0.1, 0.5, 1),
     "target_size": (1,),
 }
+BASE = {"model": "linear", "schedule": "steps"}
 EPOCHS = 10
 LEAST = 1.5
 
 
 def asked(epochs: int) -> Sweep:
-    wish = settings.Wish(epochs=epochs)
-    return Sweep("mnist", settings.setup("mnist"), "conftr-class", GRID, wish=wish)
+    return Sweep("mnist", "conftr-class", GRID, BASE | {"epochs": epochs})
 
 
-def entrants(sweep: Sweep) -> list[Entrant]:
-    return [sweep.entrants(values, Stage())[0] for values in sweep.configurations()]
+def attempts(sweep: Sweep) -> list[Attempt]:
+    return [sweep.attempts(settings, Stage())[0] for settings in sweep.configurations()]
 
 
 def together(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
-    return sizes(entrants(sweep), load=lambda _: mnist)
+    return sizes(attempts(sweep), source=TrainingRows(lambda _: mnist))
 
 
 def one_at_a_time(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
-    first, *_ = found = entrants(sweep)
-    place, objective = ground(first, lambda _: mnist), shared(first.program.training.objective)
+    first, *_ = found = attempts(sweep)
+    place = TrainingRows(lambda _: mnist).held_out(first)
+    objective = shared(first.program.training.objective)
     plan, key = build(first.training.plan), trial_keys(0, 1)
     shift, scale = place.data.shift, place.data.scale
     sizes: list[float | None] = []
@@ -71,7 +73,7 @@ def one_at_a_time(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
 
 
 def plain_loop(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
-    place = ground(entrants(sweep)[0], lambda _: mnist)
+    place = TrainingRows(lambda _: mnist).held_out(attempts(sweep)[0])
     shift, scale = place.data.shift, place.data.scale
     quantile = conftr.SmoothSort(0.1, position=conftr.paper_position)
     found: list[float | None] = []
@@ -79,7 +81,7 @@ def plain_loop(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
         batch, rate, *rest = values.values()
         named = dict(zip(("temperature", "size_weight", "target_size"), rest, strict=True))
         objective = conftr.ConfTr(0.01, quantile=quantile, loss_matrix=conftr.identity, **named)
-        plan = Plan(sweep.wish.epochs or 1, batch, SGD(rate))
+        plan = Plan(sweep.base["epochs"], batch, SGD(rate))
         fitted = fit(trial_keys(0, 1)[0], place.model, place.data, objective, plan)
         logits = predict_logits(place.model, fitted, place.x, shift=shift, scale=scale)
         found.append(round(place.measure(logits), 6))

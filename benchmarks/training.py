@@ -22,8 +22,8 @@ import jax
 import numpy as np
 
 import conftr
+from conftr.machine.cores import cores
 from conftr.training import SGD, Plan, TrainingSet, fit, trial_keys
-from conftr.training.machine import cores
 from conftr.training.models import MLP, linear
 from timing import best_time
 

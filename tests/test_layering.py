@@ -25,6 +25,7 @@ ROOMS = [
     "report",
     "jobs",
     "experiments",
+    "paper",
     "cli",
 ]
 FILES = {
@@ -45,9 +46,7 @@ FILES = {
         "trials",
     ],
     "training": [
-        "machine",
-        "threads",
-        "cluster",
+        "compilation",
         "models",
         "optimisers",
         "programs",
@@ -56,7 +55,48 @@ FILES = {
         "runs",
         "fitting",
     ],
+    "machine": [
+        "cores",
+        "disk",
+        "digests",
+        "versions",
+        "threads",
+        "table",
+        "progress",
+        "names",
+        "plain_data",
+        "cluster",
+    ],
+    "search": [
+        "text",
+        "methods",
+        "space",
+        "settings",
+        "grids",
+        "attempts",
+        "held_out",
+        "tuning",
+        "sweeps",
+        "measurements",
+        "stages",
+        "cost",
+    ],
+    "experiments": [
+        "pooling",
+        "specification",
+        "store",
+        "statistics",
+        "runner",
+        "cluster_trials",
+        "defaults",
+        "comparison",
+        "comparison_table",
+        "user_file",
+        "sweeping",
+    ],
 }
+# Rooms in which no two classes have one name.
+NAMED_ONCE = ["machine", "search", "experiments", "paper"]
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
     "Avoid",
@@ -152,6 +192,32 @@ def test_only_arrays_knows_the_array_libraries(name):
     outside = {m.split(".")[0] for m in found} - {"conftr"}
     foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
     assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
+
+
+def test_the_paper_is_for_the_verb_reproduce_alone():
+    outside = [path for path in SOURCE.rglob("*.py") if "paper" not in path.parts]
+    users = {path for path in outside if ("paper",) in inside(path, 1)}
+    assert users == {SOURCE / "cli" / "paper.py"}
+
+
+def test_no_two_classes_have_one_name():
+    every = {room: list(classes_of(room)) for room in ROOMS}
+    ours = [name for room in NAMED_ONCE for name in every[room]]
+    others = [name for room in ROOMS if room not in NAMED_ONCE for name in every[room]]
+    assert len(set(ours)) == len(ours)
+    assert set(ours) & set(others) == set()
+
+
+def classes_of(room):
+    for path in (SOURCE / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                yield node.name
+
+
+def test_the_machine_does_without_jax():
+    found = {name for path in (SOURCE / "machine").glob("*.py") for name in imports_of(path)}
+    assert not [name for name in found if name.split(".")[0] in ("jax", "equinox", "optax")]
 
 
 def test_equinox_stays_with_the_models():

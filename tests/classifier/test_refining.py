@@ -16,7 +16,7 @@ from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
 from conftr.classifier.division import held_out
 from conftr.cli import app
 from conftr.data.own import Own
-from conftr.experiments.own import rows_to_learn_from
+from conftr.experiments.user_file import rows_to_learn_from
 from conftr.jobs import fitting
 
 NAMES = np.array(["cat", "dog", "eel"])

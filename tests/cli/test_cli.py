@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from conftr import training
 from conftr.cli import app
 from conftr.experiments import runner as running
-from conftr.experiments import settings
-from conftr.search import tuning
+from conftr.search import held_out
+from conftr.search.settings import read
 
 QUICK = ["--trials", "2", "--splits", "2", "--epochs", "2", "--model", "linear", "--alpha", "0.1"]
 
@@ -28,9 +28,10 @@ def conftr(tmp_path, monkeypatch):
 
 
 def test_compare_ends_with_a_table_and_a_store(conftr, tmp_path, monkeypatch):
-    done = conftr("compare", "digits", "--methods", "baseline,conftr-class", *QUICK)
+    done = conftr("compare", "digits", "--methods", "cross-entropy,conftr-class", *QUICK)
     assert done.exit_code == 0, done.stderr
-    assert "baseline" in done.stdout
+    assert "cross-entropy" in done.stdout
+    assert "cross-entropy: its settings are defaults, not searched." in done.stdout
     assert "THR size" in done.stdout
     assert "digits conftr-class: epoch 2 of 2" in done.stderr
     (file,) = (tmp_path / "results" / "comparisons").iterdir()
@@ -40,14 +41,14 @@ def test_compare_ends_with_a_table_and_a_store(conftr, tmp_path, monkeypatch):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(running, "fit", refuse)
-    again = conftr("compare", "digits", "--methods", "baseline,conftr-class", *QUICK)
+    again = conftr("compare", "digits", "--methods", "cross-entropy,conftr-class", *QUICK)
     assert again.exit_code == 0, again.stderr
     assert again.stdout == done.stdout
     assert conftr("table", str(file)).stdout == done.stdout
     rows = json.loads(conftr("table", str(file), "--format", "json").stdout)
-    assert {row["method"] for row in rows} == {"baseline", "conftr-class"}
+    assert {row["method"] for row in rows} == {"cross-entropy", "conftr-class"}
     assert conftr("table", str(file), "--format", "csv").stdout.startswith("dataset,method,")
-    assert "| baseline |" in conftr("table", str(file), "--format", "markdown").stdout
+    assert "| cross-entropy |" in conftr("table", str(file), "--format", "markdown").stdout
 
 
 def test_json_is_all_that_is_printed(conftr):
@@ -59,8 +60,8 @@ def test_json_is_all_that_is_printed(conftr):
 
 
 GRID = """
-methods = ["baseline", "bel"]
-[grid]
+methods = ["cross-entropy", "bel"]
+[settings]
 model = "linear"
 batch_size = 400
 learning_rate = [0.1, 0.05]
@@ -70,7 +71,7 @@ epochs = 1
 
 def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, monkeypatch):
     (tmp_path / "grid.toml").write_text(GRID)
-    asked = ["sweep", "digits", "--grid", "grid.toml", "--methods", "baseline"]
+    asked = ["sweep", "digits", "--grid", "grid.toml", "--methods", "cross-entropy"]
     dry = conftr(*asked, "--dry-run")
     assert dry.exit_code == 0, dry.stderr
     assert dry.stdout.startswith("2 configurations, 1 compiled programs, 2 epochs: about")
@@ -79,23 +80,97 @@ def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, m
     assert done.exit_code == 0, done.stderr
     assert "held-out training data" in done.stdout
     assert "2 configurations, 1 compiled programs" in done.stderr
-    assert "best of 2 of 2 configurations so far: method baseline" in done.stderr
+    assert "best of 2 of 2 configurations so far: method cross-entropy" in done.stderr
     (file,) = (tmp_path / "results" / "sweeps").iterdir()
     assert f"Results: {file.relative_to(tmp_path)}" in done.stderr
 
     def refuse(*args, **named):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(tuning, "fit", refuse)
+    monkeypatch.setattr(held_out, "fit", refuse)
     again = conftr(*asked, "--json")
     assert again.stderr == ""
     (found,) = json.loads(again.stdout)
-    assert found["method"] == "baseline"
+    assert found["method"] == "cross-entropy"
     assert found["file"] == str(file.relative_to(tmp_path))
-    adopted = []
-    monkeypatch.setattr(settings, "adopt", lambda *args: adopted.append(args))
-    assert conftr(*asked, "--adopt").exit_code == 0
-    assert adopted == [("digits", "baseline", found["chosen"])]
+    assert f"conftr compare digits --settings {found['settings']}" in done.stderr
+    settings = read(tmp_path / found["settings"]).only("cross-entropy")
+    assert settings == found["chosen"] | {"model": "linear", "epochs": 1, "batch_size": 400}
+
+
+def test_the_papers_settings_are_a_file_that_compare_takes(conftr, tmp_path):
+    printed = conftr("reproduce", "--settings", "digits").stdout
+    (tmp_path / "digits.toml").write_text(printed)
+    quick = ["--trials", "1", "--splits", "2", "--epochs", "1", "--json"]
+    asked = ["compare", "digits", "--settings", "digits.toml", "--methods", "conftr,covertr-thr"]
+    done = conftr(*asked, *quick)
+    assert done.exit_code == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {(row["method"], row["settings"]) for row in rows} == {
+        ("conftr", "digits.toml"),
+        ("covertr-thr", "defaults"),
+    }
+    grid = conftr("reproduce", "--grid", "mnist", "--thinned").stdout
+    assert "[settings.conftr-class]\nbatch_size = [500, 100]\n" in grid
+
+
+METHOD = """
+from dataclasses import dataclass
+from typing import Any
+
+@dataclass(frozen=True)
+class Smoothed:
+    share: Any = 0.1
+
+    def __call__(self, logits, labels):
+        import jax.numpy as jnp
+        from jax.nn import log_softmax, one_hot
+
+        logs = log_softmax(logits)
+        told = (1 - self.share) * one_hot(labels, logits.shape[1]) + self.share / logits.shape[1]
+        return -jnp.mean(jnp.sum(told * logs, axis=1))
+
+def bits(sets, labels):
+    import jax.numpy as jnp
+    return jnp.mean(jnp.log2(1 + jnp.sum(sets, axis=1)))
+
+def margin(logits):
+    import array_api_compat
+    xp = array_api_compat.array_namespace(logits)
+    ordered = xp.sort(logits, axis=1)
+    return logits - xp.where(logits == ordered[:, -1:], ordered[:, -2:-1], ordered[:, -1:])
+"""
+
+
+def test_a_file_of_ones_own_takes_part_in_everything(conftr, tmp_path):
+    """As an objective, a loss on sets, a score in training and at test, and in a sweep."""
+    (tmp_path / "mine.py").write_text(METHOD)
+    methods = "cross-entropy,mine.py:Smoothed,mine.py:bits,mine.py:margin"
+    asked = ["compare", "digits", "--methods", methods, "--scores", "thr,mine.py:margin", *QUICK]
+    done = conftr(*asked, "--json")
+    assert done.exit_code == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {(row["method"], row["score"]) for row in rows} == {
+        (method, score)
+        for method in ("cross-entropy", "Smoothed", "bits", "margin")
+        for score in ("THR", "margin")
+    }
+    records = sorted(tmp_path.glob("results/records/digits/*.json"))
+    assert conftr(*asked, "--json").stdout == done.stdout
+    record = next(path for path in records if path.name.startswith("Smoothed-"))
+    kind = json.loads(record.read_text())["specification"]["training"]["objective"]["kind"]
+    assert kind.startswith("mine.py:Smoothed@")
+    (tmp_path / "mine.py").write_text(METHOD + "# another text\n")
+    conftr(*asked)
+    assert len(list(tmp_path.glob("results/records/digits/*.json"))) == len(records) + 4
+    (tmp_path / "grid.toml").write_text(
+        '[settings]\nmodel = "linear"\nepochs = 1\n'
+        '[settings."mine.py:Smoothed"]\nshare = [0.05, 0.2]\n'
+    )
+    swept = json.loads(conftr("sweep", "digits", "--grid", "grid.toml", "--json").stdout)
+    assert swept[0]["chosen"]["share"] in (0.05, 0.2)
+    again = conftr("compare", "digits", "--settings", swept[0]["settings"], *QUICK[:4], "--json")
+    assert {row["method"] for row in json.loads(again.stdout)} == {"Smoothed"}
 
 
 def test_data_list_and_fetch(conftr):
@@ -108,16 +183,16 @@ def test_data_list_and_fetch(conftr):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compare", "minst"], "dataset must be one of digits, mnist"),
-        (["compare", "digits", "--methods", "bell"], "methods must be among baseline"),
+        (["compare", "minst"], "name must be one of the datasets digits, mnist"),
+        (["compare", "digits", "--methods", "bell"], "methods must be among cross-entropy"),
         (["compare", "digits", "--alpha", "2"], "alpha must lie strictly between 0 and 1; got 2"),
         (["compare", "digits", "--model", "big"], "model must be linear, mlp:64x64"),
-        (["compare", "digits", "--quantile", "mean"], "quantile must be one of"),
+        (["compare", "digits", "--quantile", "mean"], "quantile must be order-statistic,"),
         (["compare", "mnist", "--data-dir", "nowhere"], "data_dir must name an existing folder"),
         (["table", "nothing.json"], "There is no results file nothing.json"),
         (["data", "fetch", "minst"], "name must be one of the datasets digits, mnist"),
-        (["sweep", "digits", "--methods", "bell"], "methods must be among baseline"),
-        (["sweep", "digits", "--grid", "pepper"], "--grid must be paper, coarse or a file"),
+        (["sweep", "digits", "--methods", "bell"], "methods must be among cross-entropy"),
+        (["sweep", "digits", "--grid", "pepper"], "The settings pepper cannot be read"),
     ],
 )
 def test_errors_are_one_sentence_on_standard_error(conftr, arguments, message):
@@ -161,7 +236,15 @@ main()
 
 def test_interrupted_and_taken_up(tmp_path):
     """Ctrl-C says that the same command goes on, and it does."""
-    command = [sys.executable, "-c", INTERRUPTIBLE, "compare", "digits", "--methods", "baseline"]
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTIBLE,
+        "compare",
+        "digits",
+        "--methods",
+        "cross-entropy",
+    ]
     command += ["--trials", "1", "--splits", "2", "--model", "linear", "--epochs"]
     settings = {
         "cwd": tmp_path,

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
 from conftr.classifier import artefact
 from conftr.cli import app, wishes
-from conftr.cli.manners import in_words
+from conftr.cli.console import in_words
 from conftr.conformal.metrics import coverage_law
 from conftr.data.dataset import permutation
 from conftr.jobs import answers, summary

@@ -1,17 +1,3 @@
-"""A workshop in a folder of its own."""
+"""A workspace in a folder of its own."""
 
-import pytest
-from small_runs import Steps
-
-from conftr.experiments import Store
-from conftr.experiments.runner import Workshop
-
-
-@pytest.fixture
-def steps():
-    return Steps()
-
-
-@pytest.fixture
-def workshop(tmp_path, steps):
-    return Workshop(Store(tmp_path / "results"), tmp_path / "runs", watch=steps)
+from small_runs import steps, workspace  # noqa: F401

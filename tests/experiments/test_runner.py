@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_runs import CONFORMAL, Steps, small, without_times
 
+import conftr
 from conftr import data
-from conftr.experiments import Evaluation, Store, part, runner
-from conftr.experiments.runner import RunError, Workshop, run
+from conftr.experiments import Evaluation, Store, runner
+from conftr.experiments.runner import RunError, Workspace, run
+from small_runs import CONFORMAL, Steps, small, without_times
 
 
 @pytest.fixture
@@ -32,16 +33,16 @@ def first_run(tmp_path_factory):
     place, steps = tmp_path_factory.mktemp("first"), Steps()
     return (
         place,
-        run(small(), Workshop(Store(place / "results"), place / "runs", watch=steps)),
+        run(small(), Workspace(Store(place / "results"), place / "runs", display=steps)),
         steps,
     )
 
 
 @pytest.fixture
-def finished(first_run, workshop):
-    """A workshop in which `small()` was run."""
-    shutil.copytree(first_run[0], workshop.runs.parent, dirs_exist_ok=True)
-    return workshop
+def finished(first_run, workspace):
+    """A workspace in which `small()` was run."""
+    shutil.copytree(first_run[0], workspace.runs.parent, dirs_exist_ok=True)
+    return workspace
 
 
 def test_a_run_ends_with_a_record_that_says_everything(first_run, finished):
@@ -79,7 +80,7 @@ def test_a_finished_run_is_not_run_again(first_run, finished, no_training):
 
 
 def test_other_alphas_and_scores_are_measured_without_training(finished, no_training):
-    scores = (("APS", part("aps")),)
+    scores = (("APS", conftr.aps),)
     other = replace(small(), evaluation=Evaluation((0.2,), splits=2, scores=scores))
     (result,) = run(other, finished)["results"]
     assert (result["score"], result["alpha"]) == ("APS", 0.2)
@@ -90,20 +91,20 @@ def test_more_trials_train_only_those_that_are_missing(finished, monkeypatch, tm
     monkeypatch.setattr(runner, "fit", lambda *a, **k: trained.append(len(a[0])) or fit(*a, **k))
     extended = run(small(trials=3), finished)
     assert trained == [1]
-    at_once = run(small(trials=3), Workshop(Store(tmp_path / "other"), tmp_path / "others"))
+    at_once = run(small(trials=3), Workspace(Store(tmp_path / "other"), tmp_path / "others"))
     assert without_times(extended) == without_times(at_once)
 
 
 def test_equal_seeds_give_equal_records_and_others_do_not(first_run, tmp_path):
     same, other = (
-        run(small(seed=seed), Workshop(Store(tmp_path / "new"), tmp_path / "new runs"))
+        run(small(seed=seed), Workspace(Store(tmp_path / "new"), tmp_path / "new runs"))
         for seed in (0, 1)
     )
     assert without_times(same) == without_times(first_run[1])
     assert other["results"] != same["results"]
 
 
-def test_resampling_is_what_it_says(workshop, monkeypatch):
+def test_resampling_is_what_it_says(workspace, monkeypatch):
     rows = []
 
     def look(*args, **named):
@@ -113,14 +114,14 @@ def test_resampling_is_what_it_says(workshop, monkeypatch):
     monkeypatch.setattr(runner, "fit", look)
     for resampled in (True, False):
         with pytest.raises(KeyboardInterrupt):
-            run(small(resampled=resampled), workshop)
+            run(small(resampled=resampled), workspace)
     assert rows[0].shape == (2, 1197)
     assert len(np.unique(rows[0][0])) < 1000
     assert rows[1] is None
 
 
-def test_failed_trials_are_counted_and_left_out(workshop, steps):
-    record = run(small(learning_rate=1e30), workshop)
+def test_failed_trials_are_counted_and_left_out(workspace, steps):
+    record = run(small(learning_rate=1e30), workspace)
     assert record["failed"] == 2
     assert record["results"] == []
     assert all(trial["failed_step"] >= 0 for trial in record["trials"])
@@ -129,7 +130,7 @@ def test_failed_trials_are_counted_and_left_out(workshop, steps):
 
 def test_warnings_of_ours_become_notes_and_others_stay(steps):
     def warn():
-        with runner.warnings_told(steps.note):
+        with runner.warnings_noted(steps.note):
             warnings.warn("from elsewhere", UserWarning, stacklevel=1)
             for _ in range(2):
                 warnings.warn("too few", runner.TrainingWarning, stacklevel=1)
@@ -157,9 +158,9 @@ def test_other_data_under_the_same_name_do_not_meet_old_logits(first_run, finish
     assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
-def test_two_processes_do_not_train_the_same(workshop):
+def test_two_processes_do_not_train_the_same(workspace):
     def both():
-        with runner.alone(workshop.runs / "one"), runner.alone(workshop.runs / "one"):
+        with runner.alone(workspace.runs / "one"), runner.alone(workspace.runs / "one"):
             pass
 
     with pytest.raises(RunError, match="Another process"):
@@ -175,15 +176,15 @@ LONG = """
     from pathlib import Path
     from small_runs import CONFORMAL, Steps, small
     from conftr.experiments import Store
-    from conftr.experiments.runner import Workshop, run
+    from conftr.experiments.runner import Workspace, run
 
     class Loud(Steps):
         def step(self, task, done, total):
             print(done, flush=True)
 
     place = Path(sys.argv[1])
-    workshop = Workshop(Store(place), place / "runs", watch=Loud(), seconds=0)
-    run(small(40, objective=CONFORMAL), workshop)
+    workspace = Workspace(Store(place), place / "runs", display=Loud(), seconds=0)
+    run(small(40, objective=CONFORMAL), workspace)
 """
 
 
@@ -191,13 +192,13 @@ def test_a_killed_run_goes_on_and_ends_in_the_same_record(tmp_path, steps):
     place = tmp_path / "killed"
     code = [sys.executable, "-c", textwrap.dedent(LONG), str(place)]
     with subprocess.Popen(
-        code, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+        code, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True
     ) as child:
         assert any(int(line) == 5 for line in child.stdout)
         child.send_signal(signal.SIGKILL)
     asked = small(40, objective=CONFORMAL)
     assert Store(place).get(asked) is None
-    resumed = run(asked, Workshop(Store(place), place / "runs", watch=steps))
+    resumed = run(asked, Workspace(Store(place), place / "runs", display=steps))
     assert steps.steps[1][1] > 4
-    undisturbed = run(asked, Workshop(Store(tmp_path), tmp_path / "runs"))
+    undisturbed = run(asked, Workspace(Store(tmp_path), tmp_path / "runs"))
     assert without_times(resumed) == without_times(undisturbed)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from conftr.experiments import Store, settings
-from conftr.experiments.exhibits import runs
-from conftr.experiments.grids import Stage, Wanted
-from conftr.experiments.paper import EXHIBITS
-from conftr.experiments.specification import Specification
-from conftr.experiments.sweep import asked
+from conftr.experiments import Store
+from conftr.experiments.specification import Specification, shown_method
+from conftr.experiments.sweeping import path_of
+from conftr.paper import EXHIBITS
+from conftr.paper.exhibits import runs
+from conftr.paper.settings import settings_of
+from conftr.search.settings import SettingsFile, Stage
+from conftr.search.sweeps import sweeps
 
 RESULTS = Path(__file__).parents[2] / "results"
 STORED = Path(__file__).with_name("stored.txt").read_text().split()
@@ -45,6 +47,8 @@ def test_a_sweep_is_named_by_the_digest_of_what_it_tries(name):
     found = json.loads((RESULTS / name).read_text())["sweep"]
     grid = {setting: tuple(values) for setting, values in found["grid"].items()}
     stages = tuple(Stage(**one) for one in found["stages"])
-    wanted = Wanted({found["method"]: grid}, stages, found["alpha"], found["score"])
-    (sweep,) = asked(wanted, found["dataset"], settings.setup(found["dataset"]))
-    assert sweep.path(Store(RESULTS)) == RESULTS / name
+    shared = settings_of(found["dataset"]).shared
+    method, alpha, score = shown_method(found["method"]), found["alpha"], found["score"].lower()
+    file = SettingsFile(shared, {method: grid}, (), (alpha,), score, stages)
+    (sweep,) = sweeps(file, found["dataset"], {}, alpha=alpha)
+    assert path_of(sweep, Store(RESULTS)) == RESULTS / name

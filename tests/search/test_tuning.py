@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.search.tuning import Ground, SetSize, compete, tune
+from conftr.search.held_out import HeldOut, SetSize, measured
+from conftr.search.tuning import tune
 from conftr.training import (
     SGD,
     Checkpoints,
@@ -31,14 +32,14 @@ def blobs(n, seed):
 
 
 @pytest.fixture(scope="module")
-def ground():
+def held_out():
     x, y = blobs(200, 1)
-    return Ground(linear((4,), K), TrainingSet(*blobs(100, 0)), x, SetSize(y, 0.2))
+    return HeldOut(linear((4,), K), TrainingSet(*blobs(100, 0)), x, SetSize(y, 0.2))
 
 
 @pytest.fixture(scope="module")
-def tuned(ground):
-    return tune(ground, OBJECTIVE, PLAN, 6, seed=3)
+def tuned(held_out):
+    return tune(held_out, OBJECTIVE, PLAN, 6, seed=3)
 
 
 def test_the_one_given_is_tried_and_the_best_is_chosen(tuned):
@@ -59,65 +60,65 @@ def test_the_one_given_is_tried_and_the_best_is_chosen(tuned):
     assert tuned.plan.epochs == PLAN.epochs
 
 
-def test_a_size_is_that_of_training_the_configuration_and_evaluating_it(ground, tuned):
+def test_a_size_is_that_of_training_the_configuration_and_evaluating_it(held_out, tuned):
     best = tuned.tried[0]
     vary = {name: [value, 1.0] for name, value in best.settings.items()}
-    assert compete(ground, OBJECTIVE, PLAN, vary, seed=3)[0] == best.size
+    assert measured(held_out, OBJECTIVE, PLAN, vary, seed=3)[0] == best.size
 
 
-def fitted(ground, rates, **settings):
+def fitted(held_out, rates, **settings):
     keys = trial_keys(0, 1)[np.zeros(len(rates), int)]
     vary = {"learning_rate": rates}
-    return fit(keys, ground.model, ground.data, OBJECTIVE, PLAN, vary=vary, **settings)
+    return fit(keys, held_out.model, held_out.data, OBJECTIVE, PLAN, vary=vary, **settings)
 
 
-def test_what_trains_abreast_does_not_depend_on_its_company_or_place(ground, tmp_path):
+def test_what_trains_abreast_does_not_depend_on_its_company_or_place(held_out, tmp_path):
     rates = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
-    whole = fitted(ground, rates, abreast=4)
-    part = fitted(ground, [0.3, 0.05, 0.01], abreast=4, checkpoints=Checkpoints(tmp_path))
+    whole = fitted(held_out, rates, abreast=4)
+    part = fitted(held_out, [0.3, 0.05, 0.01], abreast=4, checkpoints=Checkpoints(tmp_path))
     for i, place in enumerate([5, 2, 0]):
         pairs = zip(*(jax.tree.leaves(f.params) for f in (part, whole)), strict=True)
         assert all(np.array_equal(a[i], b[place]) for a, b in pairs)
     assert np.array_equal(part.loss, whole.loss[:, [5, 2, 0]])
-    alone = fitted(ground, rates)
+    alone = fitted(held_out, rates)
     np.testing.assert_allclose(whole.loss, alone.loss, rtol=1e-4)
     with pytest.raises(ValueError, match="abreast"):  # another program than the one kept there
-        fitted(ground, [0.3, 0.05, 0.01], checkpoints=Checkpoints(tmp_path))
+        fitted(held_out, [0.3, 0.05, 0.01], checkpoints=Checkpoints(tmp_path))
 
 
-def test_only_trials_of_one_key_train_abreast(ground):
+def test_only_trials_of_one_key_train_abreast(held_out):
     with pytest.raises(ValueError, match=r"must have the same key and rows.*trial 1"):
-        fit(trial_keys(0, 2), ground.model, ground.data, OBJECTIVE, PLAN, abreast=4)
+        fit(trial_keys(0, 2), held_out.model, held_out.data, OBJECTIVE, PLAN, abreast=4)
 
 
-def test_equal_seeds_try_equal_configurations(ground, tuned, tmp_path):
+def test_equal_seeds_try_equal_configurations(held_out, tuned, tmp_path):
     kept = Checkpoints(tmp_path)
-    assert tune(ground, OBJECTIVE, PLAN, 6, seed=3, checkpoints=kept).tried == tuned.tried
+    assert tune(held_out, OBJECTIVE, PLAN, 6, seed=3, checkpoints=kept).tried == tuned.tried
 
     def refuse(_):
         raise AssertionError("trained again")
 
-    again = tune(ground, OBJECTIVE, PLAN, 6, seed=3, checkpoints=kept, progress=refuse)
+    again = tune(held_out, OBJECTIVE, PLAN, 6, seed=3, checkpoints=kept, progress=refuse)
     assert again.tried == tuned.tried
 
 
-def test_configurations_that_fail_come_last(ground):
+def test_configurations_that_fail_come_last(held_out):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingWarning)
-        sizes = compete(ground, OBJECTIVE, PLAN, {"learning_rate": [1e30, 0.05]})
+        sizes = measured(held_out, OBJECTIVE, PLAN, {"learning_rate": [1e30, 0.05]})
     assert sizes[0] is None
     assert 0 < sizes[1] <= K
 
 
-def test_what_has_nothing_to_tune_is_refused(ground):
+def test_what_has_nothing_to_tune_is_refused(held_out):
     import optax
 
-    with pytest.raises(ValueError, match="must have one of learning_rate"):
-        tune(ground, conftr.CrossEntropy(), Plan(1, 20, optax.sgd(0.1)), 2)
+    with pytest.raises(ValueError, match="must have a number above 0 to search around"):
+        tune(held_out, conftr.CrossEntropy(), Plan(1, 20, optax.sgd(0.1)), 2)
     with pytest.raises(ValueError, match="n must be at least 1"):
-        tune(ground, OBJECTIVE, PLAN, 0)
+        tune(held_out, OBJECTIVE, PLAN, 0)
 
 
-def test_what_tuning_found_can_be_trained(ground, tuned):
-    fitted = fit(jax.random.key(0), ground.model, ground.data, tuned.objective, tuned.plan)
+def test_what_tuning_found_can_be_trained(held_out, tuned):
+    fitted = fit(jax.random.key(0), held_out.model, held_out.data, tuned.objective, tuned.plan)
     assert np.isfinite(fitted.loss).all()

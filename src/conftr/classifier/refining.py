@@ -16,7 +16,8 @@ from conftr.classifier import candidates
 from conftr.classifier.candidates import Materials, Report, TimeIsUp, Trained, in_silence
 from conftr.classifier.division import Rows
 from conftr.classifier.recipes import Recipe
-from conftr.search.tuning import Ground, Tuned, tune
+from conftr.search.held_out import HeldOut
+from conftr.search.tuning import Tuned, tune
 from conftr.training import Progress, TrainingSet
 from conftr.training.epochs import fields
 from conftr.training.optimisers import SGD, cosine
@@ -86,7 +87,7 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
 
     if time.monotonic() > search.until:
         raise TimeIsUp
-    ground = Ground(
+    held_out = HeldOut(
         materials.model,
         TrainingSet(
             materials.inputs[search.rows], labels[search.rows], encoding.shift, encoding.scale
@@ -98,7 +99,7 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
     sgd = SGD(recipe.learning_rate, weight_decay=recipe.weight_decay, schedule=cosine)
     plan = Plan(recipe.epochs, min(materials.batch_size, len(search.rows)), sgd)
     with in_silence(True):
-        return tune(ground, objective, plan, search.n, seed=materials.seed, progress=progress)
+        return tune(held_out, objective, plan, search.n, seed=materials.seed, progress=progress)
 
 
 def _with(recipe: Recipe, settings: Mapping[str, float]) -> Recipe:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import data, experiments, own, paper, sweep
-from conftr.cli.manners import keep_standard_output
+from conftr.cli.console import keep_standard_output
 
 app = typer.Typer(
     help="Classifiers that answer with a set of classes, trained through conformal prediction.",

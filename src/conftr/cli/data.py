@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.manners import DataDir, Quiet, in_words
+from conftr.cli.console import DataDir, Quiet, in_words
 
 
 def show(data_dir: DataDir = None) -> None:

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from conftr.cli import manners
+from conftr.cli import console
+from conftr.cli import options as opt
 
 
 class Format(StrEnum):
@@ -25,68 +26,83 @@ class Format(StrEnum):
 def compare(
     dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")] = "digits",
     methods: Annotated[
-        str, typer.Option(help="Which, with commas between; baseline-tuned is one more.")
-    ] = "baseline,bel,covertr,conftr,conftr-class",
+        str | None,
+        typer.Option(
+            help="Which, with commas between: names, or FILE.py:NAME for one of your own "
+            "(default: those of the settings, or cross-entropy,bel,covertr,conftr,conftr-class)"
+        ),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            help="A settings file, as `conftr sweep` and `conftr reproduce --settings` write them "
+            "(default: what suits the data)"
+        ),
+    ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Models trained by each method.")] = 10,
     splits: Annotated[int, typer.Option(min=1, help="Random calibration/test splits.")] = 10,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the training data (default: the paper's)")
+        int | None, typer.Option(min=1, help="Passes over the training data.")
     ] = None,
     alpha: Annotated[
         str | None,
         typer.Option(
             help="Share of sets that may miss the truth; of several, with commas between, the "
-            "first is trained for and all are measured (default: the paper's)"
+            "first is trained for and all are measured (default: the settings', or 0.01)"
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="linear, mlp:64x64 or convnet:32x64 (default: the paper's)"),
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     quantile: Annotated[
         str | None,
         typer.Option(
-            help="smooth-sort:0.1, exact-smooth-sort:0.1, order-statistic, nearest:0.02 or "
-            "kernel:0.1 (default: smooth-sort:0.1, the paper's)"
+            help="smooth-sort:0.1, exact-smooth-sort:0.1, order-statistic, nearest:0.02, "
+            "kernel:0.1 or FILE.py:NAME (default: smooth-sort:0.1)"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    scores: Annotated[
+        str,
+        typer.Option(help="What sets are made with: names, or FILE.py:NAME for one of your own."),
+    ] = "thr,thr_logits,aps,raps",
+    seed: opt.Seed = 0,
     full: Annotated[
         bool, typer.Option("--full", help="Train each trial on the training set as it is.")
     ] = False,
-    ray: manners.Ray = None,
-    results: manners.Results = Path("results"),
-    runs: manners.Runs = Path("runs"),
-    data_dir: manners.DataDir = None,
+    ray: console.Ray = None,
+    results: console.Results = Path("results"),
+    runs: console.Runs = Path("runs"),
+    data_dir: console.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON.")] = False,
-    quiet: manners.Quiet = False,
+    quiet: console.Quiet = False,
 ) -> None:
     """Train several methods, measure their sets under one protocol, and print a table.
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with manners.in_words(), manners.watched(quiet or as_json) as watch:
-        from conftr.experiments import comparison, reading
-        from conftr.experiments.settings import Wish
+    with console.in_words(), console.watched(quiet or as_json) as display:
+        from conftr.experiments import comparison
+        from conftr.search import text
+        from conftr.search.settings import SettingsFile, read
 
-        wish = Wish(
-            model=reading.model(model),
-            epochs=epochs,
-            quantile=reading.quantile(quantile),
-            seed=seed,
-            resampled=not full,
+        file = read(settings) if settings else SettingsFile()
+        comparing = comparison.Comparison(
+            dataset,
+            text.names(methods) if methods else file.names,
+            text.alphas(alpha),
+            trials,
+            splits,
+            file.changed(model=model, epochs=epochs, quantile=quantile),
+            settings.name if settings else comparison.DEFAULTS,
+            tuple(text.score(name) for name in text.names(scores)),
+            seed,
+            not full,
         )
-        asked = comparison.Comparison(
-            dataset, reading.names(methods), reading.numbers(alpha), trials, splits, wish
-        )
-        asked.specifications()
-        with manners.connected(ray) as executor:
-            file = comparison.compare(
-                asked, manners.workshop(results, runs, data_dir, watch), executor
-            )
-    _print_table(file, Format.JSON if as_json else Format.TABLE)
+        workspace = console.workspace(results, runs, data_dir, display)
+        comparing.specifications(workspace.load)
+        with console.connected(ray) as executor:
+            path = comparison.compare(comparing, workspace, executor)
+    _print_table(path, Format.JSON if as_json else Format.TABLE)
     if not quiet and not as_json:
-        typer.echo(f"Results: {file}\nThis table again: conftr table {file}", err=True)
+        typer.echo(f"Results: {path}\nThis table again: conftr table {path}", err=True)
 
 
 def table(
@@ -94,31 +110,33 @@ def table(
     form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
 ) -> None:
     """Print the table of a comparison again, from its results."""
-    with manners.in_words():
+    with console.in_words():
         _print_table(file, form)
 
 
 def _print_table(file: Path, form: Format) -> None:
-    from conftr.experiments import comparison, tables
+    from conftr.experiments import comparison
+    from conftr.experiments.comparison_table import as_csv, rows, tables
+    from conftr.machine.table import markdown
 
     records = comparison.records(file)
     if form is Format.JSON:
-        typer.echo(json.dumps(tables.rows(records), indent=1))
+        typer.echo(json.dumps(rows(records), indent=1))
     elif form is Format.CSV:
-        typer.echo(tables.as_csv(records), nl=False)
+        typer.echo(as_csv(records), nl=False)
     elif form is Format.MARKDOWN:
-        typer.echo("\n".join(tables.markdown(one) for one in tables.tables(records)), nl=False)
+        typer.echo("\n".join(markdown(one) for one in tables(records)), nl=False)
     else:
-        draw(tables.tables(records))
+        draw(tables(records))
 
 
-def draw(found: list[Any]) -> None:
+def draw(tables: list[Any]) -> None:
     """Print tables, as wide as the terminal or, into a file, as they need."""
     from rich.console import Console
 
-    from conftr.experiments import tables
+    from conftr.machine import table
 
     # A table that goes to a file must not be folded to the width of no terminal.
-    console = Console(width=None if sys.stdout and sys.stdout.isatty() else 120)
-    for one in found:
-        console.print(tables.draw(one))
+    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 120)
+    for one in tables:
+        terminal.print(table.draw(one))

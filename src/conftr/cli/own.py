@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.manners import (
+from conftr.cli.console import (
     DataDir,
     Quiet,
     Ray,

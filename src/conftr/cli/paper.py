@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli import manners
+from conftr.cli import console
 
 
 def reproduce(
@@ -29,37 +29,72 @@ def reproduce(
         Path | None,
         typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
     ] = None,
-    ray: manners.Ray = None,
-    results: manners.Results = Path("results"),
-    runs: manners.Runs = Path("runs"),
-    data_dir: manners.DataDir = None,
-    quiet: manners.Quiet = False,
+    settings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET",
+            help="Print the paper's settings of a dataset, as `conftr compare --settings` takes "
+            "them; run nothing.",
+        ),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET",
+            help="Print the paper's grid for a dataset, as `conftr sweep --grid` takes it; run "
+            "nothing.",
+        ),
+    ] = None,
+    thinned: Annotated[
+        bool, typer.Option("--thinned", help="With --grid: what our own searches tried of it.")
+    ] = False,
+    ray: console.Ray = None,
+    results: console.Results = Path("results"),
+    runs: console.Runs = Path("runs"),
+    data_dir: console.DataDir = None,
+    quiet: console.Quiet = False,
 ) -> None:
     """Run what the paper ran and print its numbers beside ours.
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with manners.in_words(), manners.watched(quiet) as watch:
-        from conftr.experiments import reproduction
+    with console.in_words():
+        if settings or grid:
+            _print_settings(settings, grid, thinned=thinned)
+            return
+    with console.in_words(), console.watched(quiet) as display:
         from conftr.experiments.store import Store
+        from conftr.paper import reproduction
 
-        asked = reproduction.choose(what or [], dataset, trials)
+        exhibits = reproduction.choose(what or [], dataset, trials)
         if listed:
-            for line in reproduction.progress(asked, Store(results)):
+            for line in reproduction.progress(exhibits, Store(results)):
                 typer.echo(line)
             return
         if not stored:
-            with manners.connected(ray) as executor:
-                reproduction.run_all(
-                    asked, manners.workshop(results, runs, data_dir, watch), executor
-                )
-    with manners.in_words():
+            with console.connected(ray) as executor:
+                workspace = console.workspace(results, runs, data_dir, display)
+                reproduction.run_all(exhibits, workspace, executor)
+    with console.in_words():
         from conftr.cli.experiments import draw
-        from conftr.experiments.sheets import sheet
+        from conftr.paper.exhibit_table import table_of
 
-        draw([sheet(one, Store(results)) for one in asked])
+        draw([table_of(exhibit, Store(results)) for exhibit in exhibits])
         if page:
-            from conftr.experiments.page import write
+            from conftr.paper.page import write
 
-            write(asked, Store(results), page)
+            write(exhibits, Store(results), page)
             typer.echo(f"Page: {page} and {page.with_suffix('.html')}", err=True)
+
+
+def _print_settings(settings: str | None, grid: str | None, *, thinned: bool) -> None:
+    from conftr.paper.grid import thinned_grid, whole_grid
+    from conftr.paper.settings import path_of
+    from conftr.search.methods import USUAL
+    from conftr.search.settings import toml
+
+    if settings:
+        typer.echo(path_of(settings).read_text(encoding="utf-8"), nl=False)
+    if grid:
+        values = (thinned_grid if thinned else whole_grid)(grid, USUAL)
+        typer.echo(toml(values, f"The paper's grid for {grid} (app. F)."), nl=False)

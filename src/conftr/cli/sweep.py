@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conftr.cli import manners
+from conftr.cli import console
 from conftr.cli import options as opt
 
 if TYPE_CHECKING:
     from conftr.data.own import Wanted
-    from conftr.experiments.cost import Cost
-    from conftr.experiments.runner import Workshop
-    from conftr.experiments.settings import Setup
+    from conftr.experiments.runner import Workspace
+    from conftr.search.cost import Cost
+    from conftr.search.settings import SettingsFile
+    from conftr.search.sweeps import Sweep
 
 _LONG = 600  # seconds beyond which a person at a terminal is asked first
-_ALPHA = 0.1  # of a file, as in `conftr fit`
+_ALPHA, _ALPHA_OF_FILE = 0.01, 0.1  # as in `conftr compare` and in `conftr fit`
 
 
 def sweep(
@@ -34,22 +36,26 @@ def sweep(
     drop: opt.Drop = None,
     category: opt.Category = None,
     grid: Annotated[
-        str,
+        Path | None,
         typer.Option(
-            metavar="SPEC",
-            help="What to try: paper (its whole grid), coarse (thinned out, in stages), or a TOML "
-            "file.",
+            metavar="FILE",
+            help="What to try, a TOML file; what it does not say has defaults (default: the "
+            "paper's grid, thinned out, in stages)",
         ),
-    ] = "coarse",
+    ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="Which, with commas between (default: all five, or the file's)"),
+        typer.Option(
+            help="Which, with commas between: names, or FILE.py:NAME for one of your own "
+            "(default: those of the grid, or all five)"
+        ),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Passes over the training data.")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help=f"{opt.ALPHA} (default: the dataset's; of a file 0.1)")
+        float | None,
+        typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
     ] = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     halving: Annotated[
@@ -61,99 +67,105 @@ def sweep(
         ),
     ] = None,
     seed: opt.Seed = 0,
-    ray: manners.Ray = None,
+    ray: console.Ray = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
-    adopt: Annotated[
-        bool, typer.Option("--adopt", help="Make what is found the default of `conftr compare`.")
-    ] = False,
-    results: manners.Results = Path("results"),
-    runs: manners.Runs = Path("runs"),
-    data_dir: manners.DataDir = None,
+    results: console.Results = Path("results"),
+    runs: console.Runs = Path("runs"),
+    data_dir: console.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was chosen as JSON.")] = False,
-    quiet: manners.Quiet = False,
+    quiet: console.Quiet = False,
 ) -> None:
     """Find settings: try every combination of a grid, on held-out training data alone.
 
-    Says first what that will cost. Stop it at any time: the same command goes on where it was.
+    Says first what that will cost, and ends in a settings file, which `conftr fit` and `conftr
+    compare` take. Stop it at any time: the same command goes on where it was.
     """
     quiet = quiet or as_json
-    with manners.in_words():
-        from dataclasses import replace
-
-        from conftr.conformal import checks
+    with console.in_words():
         from conftr.data.own import Wanted
-        from conftr.experiments import cost, gridfile, grids, race, reading
-        from conftr.experiments.pools import held_out_size
-        from conftr.experiments.settings import Wish
-        from conftr.experiments.sweep import asked
+        from conftr.experiments.sweeping import measurements, run_sweeps, without_record
+        from conftr.search.cost import cost
 
-        if adopt and Path(data).suffix:
-            raise ValueError(
-                "--adopt makes settings the default of `conftr compare`, which takes named "
-                "datasets; for a file of your own, `conftr fit --tune` takes up what it finds."
-            )
-        if alpha is not None:
-            checks.one_probability(alpha, "--alpha")
-        out, alpha = sys.stdout, gridfile.alpha_of(grid) if alpha is None else alpha
-        with manners.connected(ray) as executor:
-            with manners.watched(quiet) as watch:
-                parts = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
-                shop = manners.workshop(results, runs, data_dir, watch)
-                name, setup, shop = _subject(data, parts, shop, alpha, seed)
-                n = len(shop.load(name).y_train)
-                wanted = gridfile.wanted(
-                    grid,
-                    name,
-                    reading.names(methods) if methods else None,
-                    rows=n - held_out_size(n),
-                    epochs=epochs or setup.epochs,
-                )
-                if halving is not None:
-                    wanted = grids.halved(wanted, halving)
-                wish = Wish(reading.model(model), epochs, alpha, seed=seed)
-                sweeps = asked(wanted, name, setup, wish)
-                price = cost.cost(sweeps, shop, executor)
+        out, file = sys.stdout, _file(grid, methods, alpha)
+        with console.connected(ray) as executor:
+            with console.watched(quiet) as display:
+                columns = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
+                workspace = console.workspace(results, runs, data_dir, display)
+                name, workspace = _dataset(data, columns, workspace, file, seed)
+                changes = {"model": model, "epochs": epochs}
+                sweeps = _sweeps(name, file, changes, halving, workspace, seed)
+                missing = without_record(sweeps, workspace.store)
+                price = cost(missing, measurements(workspace), executor, display)
             if dry_run:
                 typer.echo(price.words(), file=out)
                 return
             if not quiet and not _agreed(price, yes):
                 return
-            with manners.watched(quiet) as watch:
-                records = race.sweep(sweeps, replace(shop, watch=watch), executor)
-        if adopt:
-            _adopt(records)
-    files = [one.path(shop.store) for one in sweeps]
-    _print(records, files, as_json=as_json, quiet=quiet)
+            with console.watched(quiet) as display:
+                workspace = replace(workspace, display=display)
+                records = run_sweeps(sweeps, workspace, executor)
+        _print(data, sweeps, records, workspace, as_json=as_json, quiet=quiet)
 
 
-def _subject(
-    data: str, parts: Wanted, shop: Workshop, alpha: float | None, seed: int
-) -> tuple[str, Setup, Workshop]:
-    """The name of the data, their setup, and the workshop that has them."""
-    from dataclasses import replace
+def _file(grid: Path | None, methods: str | None, alpha: float | None) -> SettingsFile:
+    """What the grid says, but for the methods and the alpha that were typed."""
+    from conftr.conformal import checks
+    from conftr.search import text
+    from conftr.search.settings import SettingsFile, read
 
+    names = text.names(methods) if methods else None
+    file = read(grid).with_methods(names) if grid else SettingsFile(methods=names or ())
+    if alpha is not None:
+        file = replace(file, alphas=(float(checks.one_probability(alpha, "--alpha")),))
+    return file
+
+
+def _dataset(
+    data: str, columns: Wanted, workspace: Workspace, file: SettingsFile, seed: int
+) -> tuple[str, Workspace]:
+    """The name of the data, and the workspace that has them."""
     from conftr.data.own import read
-    from conftr.experiments import settings
-    from conftr.experiments.own import subject
+    from conftr.experiments.user_file import dataset_of
 
     if not Path(data).suffix:
-        return data, settings.setup(data), shop
-    own = read(data, parts)
+        return data, workspace
+    own = read(data, columns)
     for note in own.notes:
-        shop.watch.note(note)
-    dataset, setup = subject(own, data, alpha=_ALPHA if alpha is None else alpha, seed=seed)
-    return dataset.name, setup, replace(shop, load={dataset.name: dataset}.__getitem__)
+        workspace.display.note(note)
+    alpha = (file.alphas or (_ALPHA_OF_FILE,))[0]
+    dataset = dataset_of(own, data, alpha=alpha, seed=seed)
+    return dataset.name, replace(workspace, load={dataset.name: dataset}.__getitem__)
 
 
-def _adopt(records: list[Any]) -> None:
-    from conftr.experiments import settings
+def _sweeps(
+    name: str,
+    file: SettingsFile,
+    changes: dict[str, Any],
+    halving: int | None,
+    workspace: Workspace,
+    seed: int,
+) -> list[Sweep]:
+    """What is to be tried on a dataset, with what suits it where nothing is said."""
+    from conftr.experiments.defaults import default_settings
+    from conftr.search.grids import coarse
+    from conftr.search.settings import halved
+    from conftr.search.sweeps import held_out_size, sweeps
 
-    for one in records:
-        settings.setup(one["sweep"]["dataset"])
-        settings.adopt(one["sweep"]["dataset"], one["sweep"]["method"], one["chosen"])
+    dataset = workspace.load(name)
+    n = len(dataset.y_train)
+    rows = n - held_out_size(n)
+    alpha = _ALPHA if len(dataset.y_test) else _ALPHA_OF_FILE
+    base = default_settings(dataset, (file.alphas or (alpha,))[0], rows)
+    base |= {setting: value for setting, value in changes.items() if value is not None}
+    if not file.shared and not file.own:
+        thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
+        file = replace(thinned, alphas=file.alphas, score=file.score)
+    if halving is not None:
+        file = halved(file, halving)
+    return sweeps(file, name, base, alpha=alpha, seed=seed)
 
 
 def _agreed(price: Cost, yes: bool) -> bool:
@@ -164,15 +176,30 @@ def _agreed(price: Cost, yes: bool) -> bool:
     return not ask or typer.confirm("Start?", err=True)
 
 
-def _print(records: list[Any], files: list[Path], *, as_json: bool, quiet: bool) -> None:
+def _print(
+    data: str,
+    sweeps: list[Sweep],
+    records: list[Any],
+    workspace: Workspace,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     from conftr.cli.experiments import draw
-    from conftr.experiments import race
+    from conftr.experiments.sweeping import outcome, path_of, write_settings
+    from conftr.search.stages import best_of
 
+    paths = [path_of(sweep, workspace.store) for sweep in sweeps]
+    settings = write_settings(sweeps, records, workspace.store)
     if as_json:
-        pairs = zip(records, files, strict=True)
-        found = [race.outcome(one) | {"file": str(file)} for one, file in pairs]
+        told = {"settings": str(settings)}
+        trios = zip(sweeps, records, paths, strict=True)
+        found = [outcome(one, record) | {"file": str(path)} | told for one, record, path in trios]
         typer.echo(json.dumps(found, indent=1))
         return
-    draw([race.podium(records)])
+    draw([best_of(sweeps, records)])
     if not quiet:
-        typer.echo("Results: " + " ".join(map(str, files)), err=True)
+        verb = "fit" if Path(data).suffix else "compare"
+        typer.echo("Results: " + " ".join(map(str, paths)), err=True)
+        typer.echo(f"Settings: {settings}", err=True)
+        typer.echo(f"Next: conftr {verb} {data} --settings {settings}", err=True)

@@ -2,75 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conftr.experiments import settings
-from conftr.experiments.settings import DEFAULTS, Wish
-from conftr.experiments.specification import Evaluation, Specification, digest
+from conftr import data
+from conftr.experiments.specification import Specification, stored_method
 from conftr.experiments.store import Record, Store, read, write
+from conftr.machine.plain_data import digest
+from conftr.search.attempts import Evaluation, Training
+from conftr.search.methods import USUAL, objective_of, title_of
+from conftr.search.settings import SettingsFile
+from conftr.search.space import OF_THE_RUN, configured
+from conftr.search.text import SCORES
 
 if TYPE_CHECKING:
-    from conftr.experiments.runner import Workshop
-    from conftr.training.cluster import Executor
+    from conftr.experiments.runner import Workspace
+    from conftr.machine.cluster import Executor
 
-METHODS = ("baseline", "bel", "covertr", "conftr", "conftr-class")
+DEFAULTS = "defaults"
+_ALPHA = 0.01
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared. `alphas`: the first is trained for, all are measured; () for defaults."""
+    """What is compared.
+
+    methods: names, FILE.py:NAME, or values, see `conftr.search.methods.objective_of`.
+    alphas: the first is trained for, all are measured; () for those of the settings, else 0.01.
+    settings: of the methods that it has; others have what suits the dataset. origin: their name.
+    scores: what sets are made with at test, each with its name in tables.
+    resampled: whether each trial trains on a draw from five copies of the training set.
+    """
 
     dataset: str
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[Any, ...] = USUAL
     alphas: tuple[float, ...] = ()
     trials: int = 10
     splits: int = 10
-    wish: Wish = DEFAULTS
+    settings: SettingsFile = field(default_factory=SettingsFile)
+    origin: str = "given"
+    scores: tuple[tuple[str, Any], ...] = SCORES
+    seed: int = 0
+    resampled: bool = True
 
-    def specifications(self) -> list[Specification]:
+    def specifications(
+        self, load: Callable[[str], data.Dataset] = data.load
+    ) -> list[Specification]:
         """One run for each method."""
-        alphas = self.alphas or settings.setup(self.dataset).alphas
-        wish = self.wish._replace(alpha=alphas[0])
-        evaluation = Evaluation(alphas, self.splits, seed=wish.seed)
+        alphas = self.alphas or self.settings.alphas or (_ALPHA,)
+        evaluation = Evaluation(alphas, self.splits, self.scores, self.seed)
+        trainings = [self._training(method, alphas[0], load) for method in self.methods]
         return [
-            Specification(
-                method, settings.training(self.dataset, method, wish), evaluation, self.trials
-            )
-            for method in self.methods
+            Specification(title_of(method), training, evaluation, self.trials)
+            for method, training in zip(self.methods, trainings, strict=True)
         ]
 
+    def origin_of(self, method: Any) -> str:
+        """Where the settings of a method come from."""
+        return self.origin if method in self.settings.own else DEFAULTS
 
-def compare(comparison: Comparison, workshop: Workshop, executor: Executor | None = None) -> Path:
+    def _training(self, method: Any, alpha: float, load: Callable[[str], data.Dataset]) -> Training:
+        settings = self.settings.only(method)
+        if not all(name in settings for name in OF_THE_RUN):
+            from conftr.experiments.defaults import default_settings
+
+            settings = default_settings(load(self.dataset), alpha) | settings
+        model, objective, plan = configured(objective_of(method), settings, alpha)
+        return Training(self.dataset, model, objective, plan, self.seed, self.resampled)
+
+
+def compare(comparison: Comparison, workspace: Workspace, executor: Executor | None = None) -> Path:
     """Run every method; the file that says which records belong together.
 
     executor: where trials are trained, all methods' at once; None for here, one method at a time.
     """
+    from conftr.experiments.cluster_trials import train_trials
     from conftr.experiments.runner import run
-    from conftr.experiments.spreading import train_trials
 
-    specifications = comparison.specifications()
+    specifications = comparison.specifications(workspace.load)
     if executor and not executor.here:
-        train_trials(specifications, workshop, executor)
+        train_trials(specifications, workspace, executor)
     for specification in specifications:
-        run(specification, workshop)
-    return keep(workshop.store, specifications)
+        run(specification, workspace)
+    origins = [comparison.origin_of(method) for method in comparison.methods]
+    return keep(workspace.store, specifications, origins)
 
 
-def keep(store: Store, specifications: Sequence[Specification]) -> Path:
+def keep(store: Store, specifications: Sequence[Specification], origins: Sequence[str]) -> Path:
     """Write which records a comparison puts side by side; the file's path."""
     dataset = specifications[0].training.dataset
     entries = [
         {
-            "method": one.method,
-            "settings": settings.choose(dataset, one.method).origin,
-            "record": store.path(one).relative_to(store.root).as_posix(),
+            "method": stored_method(specification.method),
+            "settings": origin,
+            "record": store.path(specification).relative_to(store.root).as_posix(),
         }
-        for one in specifications
+        for specification, origin in zip(specifications, origins, strict=True)
     ]
-    path = store.root / "comparisons" / f"{dataset}-{digest(tuple(specifications))}.json"
+    name = digest(tuple(specification.to_json() for specification in specifications))
+    path = store.root / "comparisons" / f"{dataset}-{name}.json"
     write(path, {"dataset": dataset, "entries": entries})
     return path
 

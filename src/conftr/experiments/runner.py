@@ -7,8 +7,7 @@ train again what was trained. That folder can be removed at any time. Records go
 
 from __future__ import annotations
 
-import os
-import platform
+import io
 import time
 import warnings
 import zipfile
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,12 +26,15 @@ import numpy.typing as npt
 import conftr
 from conftr import data
 from conftr.conformal.trials import takes_u
-from conftr.experiments import measures
-from conftr.experiments.parts import build, shared
-from conftr.experiments.pools import Division
-from conftr.experiments.specification import Evaluation, Specification, Training, digest
+from conftr.experiments import statistics
+from conftr.experiments.pooling import TrainAndPool
+from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
-from conftr.experiments.watch import SILENT, Watch
+from conftr.machine.disk import write_whole
+from conftr.machine.plain_data import build, digest, shared
+from conftr.machine.progress import SILENT, Display
+from conftr.machine.versions import statement
+from conftr.search.attempts import Evaluation, Training
 from conftr.training import (
     Checkpoints,
     Fitted,
@@ -56,13 +57,13 @@ class RunError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Workshop:
+class Workspace:
     """Where a run finds its data, keeps its state (so often) and leaves its record."""
 
     store: Store
     runs: Path
     load: Callable[[str], data.Dataset] = data.load
-    watch: Watch = SILENT
+    display: Display = SILENT
     seconds: float = 30.0
 
     def checkpoints(self, folder: Path) -> Checkpoints:
@@ -70,7 +71,7 @@ class Workshop:
         return Checkpoints(folder, self.seconds)
 
 
-class Trained(NamedTuple):
+class TrainedTrial(NamedTuple):
     """A trained trial: logits (n, K) of the pool, mean loss of each epoch, step it failed at."""
 
     logits: npt.NDArray[np.float32]
@@ -78,103 +79,105 @@ class Trained(NamedTuple):
     failed_step: int
 
 
-class Materials(NamedTuple):
+class Prepared(NamedTuple):
     """What trials of one training share."""
 
-    division: Division
+    examples: TrainAndPool
     data: TrainingSet
     model: Model
     groups: Any
 
 
-def run(specification: Specification, workshop: Workshop) -> Record:
+def run(specification: Specification, workspace: Workspace) -> Record:
     """The record of a specification: from the store, or trained and measured now."""
-    found = workshop.store.get(specification)
-    if found is not None:
-        return found
-    with warnings_told(workshop.watch.note):
-        materials = prepare(specification.training, workshop.load)
+    known = workspace.store.get(specification)
+    if known is not None:
+        return known
+    with warnings_noted(workspace.display.note):
+        prepared = prepare(specification.training, workspace.load)
         begun = time.monotonic()
-        trials = train(specification, materials, workshop)
+        trials = train(specification, prepared, workspace)
         between = time.monotonic()
-        results = measure(specification.evaluation, trials, materials)
+        results = measure(specification.evaluation, trials, prepared)
     seconds = {"training": between - begun, "evaluation": time.monotonic() - between}
-    record = _record(specification, materials, trials) | {
+    record = _record(specification, prepared, trials) | {
         "results": results,
         "made": made(seconds),
     }
-    workshop.store.put(record)
+    workspace.store.put(record)
     return record
 
 
-def prepare(training: Training, load: Callable[[str], data.Dataset]) -> Materials:
+def prepare(training: Training, load: Callable[[str], data.Dataset]) -> Prepared:
     """The data of a training, divided, and its model."""
     dataset = load(training.dataset)
-    division = build(training.pool)(dataset)
+    examples = build(training.pool)(dataset)
     shift, scale = dataset.normalisation.shift, dataset.normalisation.scale
-    model = build(training.model, inputs=division.train.x.shape[1:], classes=len(dataset.classes))
-    return Materials(
-        division,
-        TrainingSet(division.train.x, division.train.y, shift, scale),
+    model = build(training.model, inputs=examples.train.x.shape[1:], classes=len(dataset.classes))
+    return Prepared(
+        examples,
+        TrainingSet(examples.train.x, examples.train.y, shift, scale),
         model,
         dataset.groups,
     )
 
 
-def train(specification: Specification, materials: Materials, workshop: Workshop) -> list[Trained]:
+def train(
+    specification: Specification, prepared: Prepared, workspace: Workspace
+) -> list[TrainedTrial]:
     """Every trial of a specification, trained now unless its logits are there."""
-    training, paths = specification.training, trial_files(specification, materials, workshop.runs)
+    training, paths = specification.training, trial_files(specification, prepared, workspace.runs)
     folder = paths[0].parent
     with alone(folder):
         known = [load_trial(path) for path in paths]
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
-            report = _reporter(specification, workshop.watch)
-            state = workshop.checkpoints(folder / f"state-{_ranges(missing)}")
-            fitted = fit_trials(training, missing, materials, state, report)
-            for i, trial in zip(missing, trained(fitted, materials), strict=True):
+            report = _reporter(specification, workspace.display)
+            state = workspace.checkpoints(folder / f"state-{_ranges(missing)}")
+            fitted = fit_trials(training, missing, prepared, state, report)
+            for i, trial in zip(missing, trained(fitted, prepared), strict=True):
                 save_trial(paths[i], trial)
                 known[i] = trial
     return [trial for trial in known if trial is not None]
 
 
-def trial_files(specification: Specification, materials: Materials, runs: Path) -> list[Path]:
+def trial_files(specification: Specification, prepared: Prepared, runs: Path) -> list[Path]:
     """Where the trials of a specification on these very examples are kept."""
-    folder = runs / f"{digest(specification.training)}-{materials.division.fingerprint()}"
+    folder = runs / f"{digest(specification.training)}-{prepared.examples.fingerprint()}"
     return [folder / f"trial-{i:03d}.npz" for i in range(specification.trials)]
 
 
 def measure(
-    evaluation: Evaluation, trials: Sequence[Trained], materials: Materials
+    evaluation: Evaluation, trials: Sequence[TrainedTrial], prepared: Prepared
 ) -> list[dict[str, Any]]:
     """What the trials that did not fail give, for every score and alpha."""
     logits = [trial.logits for trial in trials if trial.failed_step < 0]
     if not logits:
         return []
-    found = []
+    results = []
     for name, score in evaluation.scores:
-        rows = [_evaluated(evaluation, build(score), one, materials) for one in logits]
+        rows = [_evaluated(evaluation, build(score), one, prepared) for one in logits]
         for i, alpha in enumerate(evaluation.alphas):
             at = [row[i :: len(evaluation.alphas)] for row in rows]
-            found.append({"score": name, "alpha": alpha} | measures.summarise(at))
-    return found
+            results.append({"score": name, "alpha": alpha} | statistics.summarise(at))
+    return results
 
 
 def _evaluated(
     evaluation: Evaluation,
     score: Callable[..., Any],
     logits: npt.NDArray[np.float32],
-    materials: Materials,
+    prepared: Prepared,
 ) -> list[Record]:
     return conftr.evaluate(
         logits,
-        materials.division.pool.y,
+        prepared.examples.pool.y,
         score=score,
         alpha=np.array(evaluation.alphas),
-        n_cal=materials.division.n_cal,
+        n_cal=prepared.examples.n_cal,
         splits=evaluation.splits,
         seed=evaluation.seed,
-        groups=materials.groups,
+        groups=prepared.groups,
         random_u=takes_u(score),
     )
 
@@ -182,17 +185,17 @@ def _evaluated(
 def fit_trials(
     training: Training,
     numbers: Sequence[int],
-    materials: Materials,
+    prepared: Prepared,
     checkpoints: Checkpoints | None = None,
     report: Callable[[Progress], None] | None = None,
 ) -> Fitted:
     """Train the trials of these numbers at once, going on from their checkpoint."""
     keys = trial_keys(training.seed, max(numbers) + 1)[np.array(numbers)]
-    rows = resample(keys, len(materials.data.y)) if training.resampled else None
+    rows = resample(keys, len(prepared.data.y)) if training.resampled else None
     return fit(
         keys,
-        materials.model,
-        materials.data,
+        prepared.model,
+        prepared.data,
         shared(training.objective),
         build(training.plan),
         rows=rows,
@@ -201,22 +204,22 @@ def fit_trials(
     )
 
 
-def trained(fitted: Fitted, materials: Materials) -> list[Trained]:
+def trained(fitted: Fitted, prepared: Prepared) -> list[TrainedTrial]:
     """The trials of a fit with their logits of the pool."""
-    shift, scale = materials.data.shift, materials.data.scale
+    shift, scale = prepared.data.shift, prepared.data.scale
     logits = predict_logits(
-        materials.model, fitted, materials.division.pool.x, shift=shift, scale=scale
+        prepared.model, fitted, prepared.examples.pool.x, shift=shift, scale=scale
     )
     return [
-        Trained(logits[i], fitted.loss[:, i], int(step))
+        TrainedTrial(logits[i], fitted.loss[:, i], int(step))
         for i, step in enumerate(fitted.failed_step)
     ]
 
 
-def _reporter(specification: Specification, watch: Watch) -> Callable[[Progress], None]:
+def _reporter(specification: Specification, display: Display) -> Callable[[Progress], None]:
     task = f"{specification.training.dataset} {specification.method}"
-    watch.step(task, 0, build(specification.training.plan).epochs)
-    return lambda progress: watch.step(task, progress.epoch, progress.epochs)
+    display.step(task, 0, build(specification.training.plan).epochs)
+    return lambda progress: display.step(task, progress.epoch, progress.epochs)
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -225,38 +228,37 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def load_trial(path: Path) -> Trained | None:
+def load_trial(path: Path) -> TrainedTrial | None:
     """A trained trial, or None where it is missing or its file is damaged."""
     if not path.exists():
         return None
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-            return Trained(saved["logits"], saved["loss"], int(saved["failed_step"]))
+            return TrainedTrial(saved["logits"], saved["loss"], int(saved["failed_step"]))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def save_trial(path: Path, trial: Trained) -> None:
+def save_trial(path: Path, trial: TrainedTrial) -> None:
     """Write a trained trial, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        np.savez(file, **trial._asdict())
-    beside.replace(path)
+    content = io.BytesIO()
+    np.savez(content, **trial._asdict())
+    write_whole(path, content.getvalue())
 
 
 def _record(
-    specification: Specification, materials: Materials, trials: Sequence[Trained]
+    specification: Specification, prepared: Prepared, trials: Sequence[TrainedTrial]
 ) -> Record:
     """What a record says besides its results."""
-    division = materials.division
+    examples = prepared.examples
     return {
         "name": specification.name,
         "specification": specification.to_json(),
         "data": {
-            "fingerprint": division.fingerprint(),
-            "train": len(division.train.y),
-            "pool": len(division.pool.y),
-            "n_cal": division.n_cal,
+            "fingerprint": examples.fingerprint(),
+            "train": len(examples.train.y),
+            "pool": len(examples.pool.y),
+            "n_cal": examples.n_cal,
         },
         "failed": sum(trial.failed_step >= 0 for trial in trials),
         "trials": [
@@ -271,11 +273,10 @@ def _finite(value: Any) -> float | None:
 
 def made(seconds: dict[str, float]) -> dict[str, Any]:
     """When, how fast and with what: all that may differ between equal runs."""
-    packages = {name: version(name) for name in ("conftr", "jax", "numpy")}
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
-        "versions": packages | {"python": platform.python_version()},
+        "versions": statement(),
     }
 
 
@@ -294,9 +295,9 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def warnings_told(note: Callable[[str], None]) -> Iterator[None]:
-    """Tell our own warnings to the watch, each once; others go their usual way."""
-    told: set[str] = set()
+def warnings_noted(note: Callable[[str], None]) -> Iterator[None]:
+    """Tell our own warnings to the display, each once; others go their usual way."""
+    noted: set[str] = set()
     with warnings.catch_warnings():
         for category in _SPOKEN:
             warnings.simplefilter("always", category)
@@ -305,8 +306,8 @@ def warnings_told(note: Callable[[str], None]) -> Iterator[None]:
         def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
             if not issubclass(category, _SPOKEN):
                 usual(message, category, *rest, **named)
-            elif str(message) not in told:
-                told.add(str(message))
+            elif str(message) not in noted:
+                noted.add(str(message))
                 note(str(message))
 
         warnings.showwarning = show

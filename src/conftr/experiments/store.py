@@ -1,21 +1,19 @@
 """Results on disk: one JSON file for each specification, written once, named by its content.
 
-    ROOT/records/DATASET/METHOD-DIGEST.json     what a specification gave
-    ROOT/comparisons/DATASET-DIGEST.json        which records a comparison puts side by side
-
-Files are whole or not there: they are written beside their place and renamed.
+ROOT/records/DATASET/METHOD-DIGEST.json     what a specification gave
+ROOT/comparisons/DATASET-DIGEST.json        which records a comparison puts side by side
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from conftr.experiments.specification import Specification
+from conftr.experiments.specification import Specification, stored_method
+from conftr.machine.disk import write_whole
 
 Record: TypeAlias = dict[str, Any]
 
@@ -32,7 +30,7 @@ class Store:
 
     def path(self, specification: Specification) -> Path:
         """Where the record of a specification lies, or will."""
-        name = f"{specification.method}-{specification.name}.json"
+        name = f"{stored_method(specification.method)}-{specification.name}.json"
         return self.root / "records" / specification.training.dataset / name
 
     def get(self, specification: Specification) -> Record | None:
@@ -77,13 +75,7 @@ def read(path: Path) -> Record:
 
 def write(path: Path, record: Mapping[str, Any]) -> None:
     """All of a record at `path`, or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(layout(record))
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    write_whole(path, layout(record).encode())
 
 
 def layout(record: Mapping[str, Any]) -> str:

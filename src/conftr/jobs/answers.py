@@ -30,7 +30,7 @@ from polars.io.plugins import register_io_source
 from conftr.conformal.arrays import log_softmax
 from conftr.data import DataError, spreadsheets
 from conftr.machine import disk
-from conftr.training.threads import Started
+from conftr.machine.threads import Started
 
 try:
     import fcntl

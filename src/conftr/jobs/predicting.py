@@ -19,8 +19,8 @@ from conftr.data import DataError
 from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
 from conftr.features import Array, Frame
 from conftr.jobs import answers
+from conftr.machine.cluster import HERE, Executor, spread
 from conftr.members.outside import Logits, Probabilities
-from conftr.training.cluster import HERE, Executor, spread
 
 
 @dataclass(frozen=True)

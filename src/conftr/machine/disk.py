@@ -22,6 +22,20 @@ def write(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, through to the disk, and rename it; its folder is made.
+
+    Args:
+        path: Where the file is to be; one that is there is replaced.
+        content: All of it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    write(beside, content)
+    beside.replace(path)
+    flush(path.parent)
+
+
 def write_all(files: Mapping[str, bytes], folder: Path) -> None:
     """Write files by name into a folder, or into folders in it."""
     for name, content in files.items():

@@ -1,1 +1,1 @@
-"""Settings compared on held-out training examples."""
+"""Settings compared on held-out training rows: one description of what may vary, one search."""

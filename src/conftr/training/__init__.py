@@ -1,6 +1,7 @@
 """Training in JAX: models, optimisers, epochs, runs that can be killed, and `fit`."""
 
 from conftr.training.checkpoints import Checkpoints, CheckpointWarning
+from conftr.training.compilation import use_compilation_cache
 from conftr.training.fitting import (
     Fitted,
     Progress,
@@ -9,7 +10,6 @@ from conftr.training.fitting import (
     fit,
     predict_logits,
 )
-from conftr.training.machine import use_compilation_cache
 from conftr.training.models import MLP, ConvNet, Model
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
 from conftr.training.runs import Plan, resample, trial_keys

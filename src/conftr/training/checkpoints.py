@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import os
 import re
 import types
 import warnings
@@ -25,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import safetensors
 import safetensors.numpy
+
+from conftr.machine.disk import write_whole
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Description: TypeAlias = Any
@@ -73,7 +74,7 @@ def save(folder: Path | str, number: int, checkpoint: Checkpoint) -> Path:
     arrays = {name: np.ascontiguousarray(array) for name, array in checkpoint.arrays.items()}
     header = {"record": text, "checksum": _checksum(arrays, text)}
     path = folder / f"checkpoint-{number:08d}.safetensors"
-    _write_whole(path, safetensors.numpy.save(arrays, header))
+    write_whole(path, safetensors.numpy.save(arrays, header))
     for old in sorted(folder.glob(_PATTERN))[:-_KEEP]:
         old.unlink(missing_ok=True)
     return path
@@ -182,20 +183,6 @@ def _difference(saved: Description, now: Description, place: str = "") -> str | 
         d["is"] if isinstance(d, dict) and "is" in d else json.dumps(d) for d in (saved, now)
     )
     return f"{place.lstrip('.')} was {was} and is now {is_now}"
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """All of the content at `path` or nothing, even if the machine stops in between."""
-    beside = path.with_name("checkpoint.tmp")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    if os.name == "posix":  # elsewhere a folder cannot be opened, and the rename is flushed anyway
-        handle = os.open(path.parent, os.O_RDONLY)
-        os.fsync(handle)
-        os.close(handle)
 
 
 def _read(path: Path) -> Checkpoint:

@@ -19,8 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from conftr.machine.cores import cores
+from conftr.machine.threads import in_rounds, in_threads
 from conftr.training import checkpoints as store
 from conftr.training.checkpoints import Checkpoints
+from conftr.training.compilation import use_compilation_cache
 from conftr.training.epochs import (
     Carry,
     Objective,
@@ -31,7 +34,6 @@ from conftr.training.epochs import (
     train,
     train_together,
 )
-from conftr.training.machine import cores, use_compilation_cache
 from conftr.training.models import Array, Key, Model, Params, State, outline
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
 from conftr.training.programs import on_device, shared
@@ -51,7 +53,6 @@ from conftr.training.runs import (
     typed,
     unpack,
 )
-from conftr.training.threads import in_rounds, in_threads
 
 __all__ = [
     "SGD",

@@ -1,0 +1,94 @@
+"""Trials of several runs on the machines of a cluster, each kept as soon as it is there.
+
+A trial is a task: its number and what it trains, nothing else. The runs then find their trials
+trained, so that a record is made in one place only, and is the same as without a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from conftr.data import Dataset
+from conftr.experiments.runner import (
+    TrainedTrial,
+    Workspace,
+    alone,
+    fit_trials,
+    load_trial,
+    prepare,
+    save_trial,
+    trained,
+    trial_files,
+    warnings_noted,
+)
+from conftr.experiments.specification import Specification
+from conftr.machine.cluster import Executor
+from conftr.machine.plain_data import build
+
+
+class TrialTask(NamedTuple):
+    """A trial of a run, and where it will be kept."""
+
+    asked: Specification
+    number: int
+    path: Path
+
+
+class TrialResult(NamedTuple):
+    """A trained trial, and what was said in training it."""
+
+    trial: TrainedTrial
+    notes: list[str]
+
+
+def train_trials(
+    specifications: Sequence[Specification], workspace: Workspace, executor: Executor
+) -> None:
+    """Train every trial of these runs that is not trained yet, all at once."""
+    with ExitStack() as locks:
+        tasks = list(_tasks(specifications, workspace, locks))
+        names = {one.asked.training.dataset for one in tasks}
+        datasets = {name: workspace.load(name) for name in names}
+        task = partial(one_trial, load=datasets.__getitem__)
+        done, total = 0, sum(map(_epochs, tasks))
+        title = f"{', '.join(sorted(names))} trials"
+        for number, (trial, notes) in executor.run(task, tasks):
+            one = tasks[number]
+            save_trial(one.path, trial)
+            for note in notes:
+                own = f"trial {one.number} of {one.asked.trials}"
+                workspace.display.note(note.replace("trial 0 of 1", own))
+            done += _epochs(one)
+            workspace.display.step(title, done, total)
+
+
+def one_trial(task: TrialTask, *, load: Callable[[str], Dataset]) -> TrialResult:
+    """The task: train a trial, from its beginning."""
+    notes: list[str] = []
+    with warnings_noted(notes.append):
+        training = task.asked.training
+        materials = prepare(training, load)
+        fitted = fit_trials(training, [task.number], materials)
+        (trial,) = trained(fitted, materials)
+    return TrialResult(trial, notes)
+
+
+def _tasks(
+    specifications: Sequence[Specification], workspace: Workspace, locks: ExitStack
+) -> Iterator[TrialTask]:
+    for asked in specifications:
+        if workspace.store.get(asked) is None:
+            paths = trial_files(asked, prepare(asked.training, workspace.load), workspace.runs)
+            locks.enter_context(alone(paths[0].parent))
+            for number, path in enumerate(paths):
+                if load_trial(path) is None:
+                    yield TrialTask(asked, number, path)
+
+
+def _epochs(task: TrialTask) -> int:
+    epochs: int = build(task.asked.training.plan).epochs
+    return epochs

@@ -1,0 +1,47 @@
+"""Which examples train, and which are kept to calibrate and test on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from conftr.data import Dataset, Examples
+from conftr.data.dataset import permutation
+from conftr.machine.digests import of_arrays
+from conftr.search.sweeps import held_out_size
+
+
+class TrainAndPool(NamedTuple):
+    """Examples to train on, and a pool to evaluate on, of which each split calibrates `n_cal`."""
+
+    train: Examples
+    pool: Examples
+    n_cal: int
+
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits of the SHA-256 of everything here."""
+        return of_arrays(*self.train, *self.pool, start=str(self.n_cal))
+
+
+def calibration_and_test(dataset: Dataset) -> TrainAndPool:
+    """The paper's protocol: the training split trains, calibration and test examples are pooled."""
+    train = Examples(dataset.x_train, dataset.y_train)
+    x = np.concatenate([dataset.x_cal, dataset.x_test])
+    y = np.concatenate([dataset.y_cal, dataset.y_test])
+    return TrainAndPool(train, Examples(x, y), len(dataset.y_cal))
+
+
+def held_out(dataset: Dataset, *, share: float, at_most: int, seed: int) -> TrainAndPool:
+    """For choosing settings: a part of the training split is the pool, and the rest trains.
+
+    Calibration and test examples are not looked at. Half of the pool calibrates.
+    """
+    n = len(dataset.y_train)
+    size = held_out_size(n, share, at_most)
+    order = permutation(n, seed)
+    return TrainAndPool(_rows(dataset, order[size:]), _rows(dataset, order[:size]), size // 2)
+
+
+def _rows(dataset: Dataset, rows: Any) -> Examples:
+    return Examples(dataset.x_train[rows], dataset.y_train[rows])

@@ -1,0 +1,147 @@
+"""Sweeps on datasets: their examples, their records, and the settings that they find.
+
+ROOT/sweeps/DATASET-METHOD-DIGEST.json     every configuration with its score, and the chosen
+ROOT/settings/DATASET-DIGEST.toml          what several sweeps found, as a settings file
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from conftr.data import Dataset
+from conftr.experiments.runner import Workspace, alone, made, prepare
+from conftr.experiments.specification import stored_method
+from conftr.experiments.store import Record, Store, read, write
+from conftr.machine.cluster import HERE, Executor
+from conftr.machine.plain_data import Part, build, digest
+from conftr.search import settings, stages, text
+from conftr.search.attempts import Attempt
+from conftr.search.held_out import HeldOut, SetSize
+from conftr.search.measurements import Measurements
+from conftr.search.settings import SettingsFile
+from conftr.search.sweeps import Sweep
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The training examples of datasets, for a search; there are no others."""
+
+    load: Callable[[str], Dataset]
+
+    def held_out(self, attempt: Attempt) -> HeldOut:
+        """What an attempt trains and is measured on."""
+        training, evaluation = attempt
+        ((_, score),), (alpha,) = evaluation.scores, evaluation.alphas
+        examples, data, model, _ = prepare(training, self.load)
+        x, y = examples.pool
+        size = SetSize(y, alpha, build(score), evaluation.splits, evaluation.seed)
+        return HeldOut(model, data, x, size)
+
+    def digest(self, attempt: Attempt) -> str:
+        """The digest of those very examples."""
+        return _digest(self.load, attempt.training.dataset, attempt.training.pool)
+
+    def only_for(self, attempts: Sequence[Attempt]) -> Self:
+        """The datasets of these attempts: those who do the work need none of their own."""
+        names = {attempt.training.dataset for attempt in attempts}
+        datasets = {name: self.load(name) for name in names}
+        return replace(self, load=datasets.__getitem__)
+
+
+@cache
+def _digest(load: Callable[[str], Dataset], dataset: str, pool: Part) -> str:
+    digest: str = build(pool)(load(dataset)).fingerprint()
+    return digest
+
+
+def measurements(workspace: Workspace) -> Measurements:
+    """Those of a workspace. Calibration and test examples are taken away here, for good."""
+
+    @cache
+    def load(name: str) -> Dataset:
+        whole = workspace.load(name)
+        x, y = whole.x_train[:0], whole.y_train[:0]
+        return replace(whole, x_cal=x, y_cal=y, x_test=x, y_test=y)
+
+    return Measurements(workspace.runs / "sweeps", TrainingRows(load), workspace.seconds)
+
+
+def path_of(sweep: Sweep, store: Store) -> Path:
+    """Where the record of a sweep lies, or will."""
+    name = f"{sweep.dataset}-{stored_method(sweep.title)}-{sweep.name}.json"
+    return store.root / "sweeps" / name
+
+
+def without_record(sweeps: Sequence[Sweep], store: Store) -> list[Sweep]:
+    """Those that are still to be made."""
+    return [sweep for sweep in sweeps if not path_of(sweep, store).exists()]
+
+
+def run_sweeps(
+    sweeps: Sequence[Sweep], workspace: Workspace, executor: Executor = HERE
+) -> list[Record]:
+    """The record of each sweep, from the store or made now; all of a stage run together."""
+    missing, begun = without_record(sweeps, workspace.store), time.monotonic()
+    with ExitStack() as locks:
+        for sweep in missing:
+            locks.enter_context(alone(workspace.runs / "sweeps" / sweep.name))
+        outcomes = stages.narrow(missing, measurements(workspace), executor, workspace.display)
+        seconds = {"sweep": time.monotonic() - begun}
+        for sweep, outcome in zip(missing, outcomes, strict=True):
+            record = {"sweep": _question(sweep)} | outcome | {"made": made(seconds)}
+            write(path_of(sweep, workspace.store), record)
+    return [read(path_of(sweep, workspace.store)) for sweep in sweeps]
+
+
+def outcome(sweep: Sweep, record: Record) -> Record:
+    """What was chosen, in short."""
+    return {
+        "dataset": sweep.dataset,
+        "method": sweep.title,
+        "alpha": sweep.alpha,
+        "score": sweep.score,
+        "inefficiency": stages.last_stage(record)[0]["inefficiency"],
+        "chosen": record["chosen"],
+    }
+
+
+def chosen(sweeps: Sequence[Sweep], records: Sequence[Record]) -> SettingsFile:
+    """What sweeps of one dataset found, the method with the smallest sets first."""
+    sizes = [stages.last_stage(record)[0]["inefficiency"] for record in records]
+    pairs = sorted(zip(sizes, sweeps, records, strict=True), key=lambda one: one[0] or math.inf)
+    own = {
+        sweep.method: {name: (value,) for name, value in {**sweep.base, **record["chosen"]}.items()}
+        for _, sweep, record in pairs
+    }
+    first = sweeps[0]
+    searched = {"data": first.dataset, "seed": first.seed}
+    methods, score = tuple(own), first.score
+    return SettingsFile({}, own, methods, (first.alpha,), score, searched=searched)
+
+
+def write_settings(sweeps: Sequence[Sweep], records: Sequence[Record], store: Store) -> Path:
+    """What sweeps of one dataset found, as a settings file; its path."""
+    name = f"{sweeps[0].dataset}-{digest(tuple(sweep.name for sweep in sweeps))}.toml"
+    path = store.root / "settings" / name
+    comment = "Found by `conftr sweep` on held-out training data; the smallest sets come first."
+    settings.write(path, chosen(sweeps, records), comment)
+    return path
+
+
+def _question(sweep: Sweep) -> Record:
+    """As plain data, for people, in the words of version 0.1, whose results are read too."""
+    return {
+        "dataset": sweep.dataset,
+        "method": stored_method(sweep.title),
+        "alpha": sweep.alpha,
+        "score": text.score(sweep.score)[0],
+        "grid": {name: list(values) for name, values in sweep.grid.items()},
+        "stages": [stage._asdict() for stage in sweep.stages],
+    }

@@ -1,0 +1,66 @@
+"""The paper's grid of settings (app. F) for a dataset, whole or thinned out, as a settings file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from conftr.paper.settings import settings_of
+from conftr.search import space
+from conftr.search.grids import ALL_EPOCHS, FEW_EPOCHS_FIRST, RATES, SMALL, TAUS, coarse
+from conftr.search.methods import METHODS
+from conftr.search.settings import SettingsFile, Stage
+
+_PAPER: Mapping[str, Sequence[Any]] = {
+    "learning_rate": RATES,
+    "temperature": (0.01, 0.1, 0.5, 1),
+    "size_weight": (1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1, 5, 10),
+    "target_size": (0, 1),
+}
+# Without a class loss the size weight cancels in the gradient, so there is none to try.
+_CANCELLED = {"conftr": ("size_weight",), "conftr-for-aps": ("size_weight",)}
+_BATCHES: Mapping[str, Sequence[int]] = {
+    "german-credit": (300, 200, 100, 50),
+    "camelyon": (80, 40, 20, 10),
+    "digits": (200, 100, 50),
+}
+# Where all epochs of one model take half a minute, a tenth of them must tell the field apart.
+_LARGE = (Stage(0.1, 1, 4), Stage(1.0, 1, 1))
+_STAGES: Mapping[str, tuple[Stage, ...]] = {
+    "mnist": FEW_EPOCHS_FIRST,
+    "winequality": ALL_EPOCHS,
+    "fashion-mnist": _LARGE,
+    "emnist": _LARGE,
+    "emnist-test": _LARGE,
+    "german-credit": SMALL,
+    "camelyon": SMALL,
+    "digits": SMALL,
+}
+_MANY = 10**6  # rows: no batch of these is left out
+
+
+def whole_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
+    """Every combination of the paper's values, for all epochs."""
+    batches = {"batch_size": _BATCHES.get(dataset, (1000, 500, 100))}
+    return _on(dataset, SettingsFile(own={m: batches | _values(m) for m in methods}))
+
+
+def thinned_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
+    """What our searches tried, in stages that two cores finish in minutes or hours."""
+    (epochs,) = settings_of(dataset).shared["epochs"]
+    batches = _BATCHES.get(dataset, (500, 100))
+    stages = _STAGES[dataset]
+    return _on(dataset, coarse(methods, rows=_MANY, epochs=epochs, batches=batches, stages=stages))
+
+
+def _values(method: str) -> dict[str, Sequence[Any]]:
+    values = {**_PAPER, "tau": TAUS.get(method, ())}
+    legal = set(space.names(METHODS[method])) - set(_CANCELLED.get(method, ()))
+    return {name: several for name, several in values.items() if name in legal}
+
+
+def _on(dataset: str, grid: SettingsFile) -> SettingsFile:
+    """With the network, epochs and alpha of a dataset."""
+    known = settings_of(dataset)
+    return replace(grid, shared=known.shared, alphas=known.alphas[:1], methods=tuple(grid.own))

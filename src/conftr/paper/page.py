@@ -1,0 +1,99 @@
+"""The page of results: every exhibit with its figure, its table and its remarks, from the store.
+
+As Markdown for the documentation, with figures in files beside it, and as one self-contained HTML
+file.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from conftr.experiments.specification import Specification
+from conftr.experiments.store import Store
+from conftr.machine.table import Table, markdown_table
+from conftr.paper.exhibit_table import table_of
+from conftr.paper.exhibits import Exhibit
+from conftr.paper.figures import figures
+from conftr.paper.sentences import introduction, title
+
+
+def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
+    """The page at `path` (.md), its figures in `figures/` beside it, and the same as .html."""
+    drawn = {one.key: figures(one, store) for one in exhibits}
+    folder = path.parent / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {name: _svg(chart) for charts in drawn.values() for name, chart in charts.items()}
+    for name, picture in pictures.items():
+        (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
+    path.write_text(as_markdown(exhibits, store, drawn), encoding="utf-8")
+    page = as_html(exhibits, store, drawn, pictures)
+    path.with_suffix(".html").write_text(page, encoding="utf-8")
+
+
+def as_markdown(
+    exhibits: Sequence[Exhibit], store: Store, drawn: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """The page as Markdown, for a folder beside that of the results."""
+
+    def link(run: Specification) -> str:
+        file = store.path(run).relative_to(store.root)
+        return f"[{run.name[:8]}](../results/{file.as_posix()})"
+
+    def parts() -> Iterator[str]:
+        yield f"# {title()}"
+        yield from introduction()
+        for exhibit in exhibits:
+            table = table_of(exhibit, store, link)
+            yield f"## {table.title}"
+            yield f"```\nconftr reproduce {exhibit.key}\n```"
+            for name in drawn[exhibit.key]:
+                yield f"![{exhibit.title}](figures/{name}.svg)"
+            yield markdown_table(table)
+            yield from table.remarks
+
+    return "\n\n".join(parts()) + "\n"
+
+
+def as_html(
+    exhibits: Sequence[Exhibit],
+    store: Store,
+    drawn: Mapping[str, Mapping[str, Any]],
+    pictures: Mapping[str, str],
+) -> str:
+    """The page as one HTML file with its figures inside."""
+
+    def parts() -> Iterator[str]:
+        yield f"<h1>{title()}</h1>"
+        yield from (f"<p>{html.escape(text)}</p>" for text in introduction())
+        links = (f'<a href="#{one.key}">{html.escape(one.title)}</a>' for one in exhibits)
+        yield f"<nav>{' · '.join(links)}</nav>"
+        for exhibit in exhibits:
+            table = table_of(exhibit, store)
+            yield f'<h2 id="{exhibit.key}">{html.escape(table.title)}</h2>'
+            yield f"<pre>conftr reproduce {exhibit.key}</pre>"
+            yield from (f"<figure>{pictures[name]}</figure>" for name in drawn[exhibit.key])
+            yield _html_table(table)
+            yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
+
+    frame = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
+    return frame.substitute(title=f"conftr: {title().lower()}", body="\n".join(parts()))
+
+
+def _html_table(table: Table) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+    body = "\n".join(row(cells, "td") for cells in table.cells)
+    head = row(table.columns, "th")
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _svg(chart: Any) -> str:
+    import vl_convert
+
+    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    return drawn

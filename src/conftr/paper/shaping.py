@@ -1,0 +1,276 @@
+"""The paper's shaping experiments (sec. 4.2, app. I to L): weights, matrices and what they change.
+
+Size weights start from ConfTr, loss matrices from ConfTr + L_class, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from conftr.conformal.shaping import Avoid, Separate, Shape
+from conftr.experiments.specification import Specification
+from conftr.paper.exhibits import COVERAGE, INEFFICIENCY, Cell, Exhibit, Line, Quantity
+from conftr.paper.runs import NAMES, run
+
+Matrix: TypeAlias = tuple[tuple[float, ...], ...]
+
+OMEGA = 10.0
+WEIGHTS = (0.01, 0.05, 0.1, 0.5, 1.0)
+EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
+_ALL = tuple(range(10))
+_TRIALS = 5
+
+
+def plain(dataset: str, method: str) -> Specification:
+    """The run that shaped ones are compared with."""
+    return run(dataset, method, trials=_TRIALS)
+
+
+def shrunk(
+    dataset: str, classes: Sequence[int], omega: float = OMEGA, of: int = 10
+) -> Specification:
+    """ConfTr with size weight omega on some of its classes."""
+    weights = Shape(shrink=dict.fromkeys(classes, omega)).class_weights(of)
+    name = f"conftr-shrink-{'.'.join(map(str, classes))}-x{omega:g}"
+    return run(dataset, "conftr", name=name, trials=_TRIALS, class_weights=tuple(weights.tolist()))
+
+
+def parted(dataset: str, name: str, matrix: Matrix, quantile: Any = None) -> Specification:
+    """ConfTr + L_class with another loss matrix, and with another estimator of the quantile."""
+    return run(
+        dataset,
+        "conftr-class",
+        name=f"conftr-class-{name}",
+        trials=_TRIALS,
+        quantile=quantile,
+        loss_matrix=matrix,
+    )
+
+
+def matrix_of(shape: Shape, classes: int = 10) -> Matrix:
+    """A shape's loss matrix as plain data."""
+    return tuple(map(tuple, shape.loss_matrix(classes).tolist()))
+
+
+def size_of(classes: Sequence[int]) -> Quantity:
+    """Mean set size of some classes, each counting the same."""
+    paths = tuple(("class_inefficiency", k) for k in classes)
+    return Quantity("set size there", paths, factor=1 / len(classes))
+
+
+def confusion(entries: Sequence[tuple[int, int]], name: str = "in these entries %") -> Quantity:
+    """The sum of entries of Sigma, percent of all test examples."""
+    paths = tuple(("coverage_confusion", y, k) for y, k in entries)
+    return Quantity(name, paths, factor=100, digits=3)
+
+
+def leaving(group: str) -> Quantity:
+    """The share of K0's examples whose sets hold a class of K1."""
+    return Quantity("0 -> 1 %", (("groups", group, "leaving"),), factor=100)
+
+
+def entering(group: str) -> Quantity:
+    """The share of K1's examples whose sets hold a class of K0."""
+    return Quantity("1 -> 0 %", (("groups", group, "entering"),), factor=100)
+
+
+def _shrinking(dataset: str, words: str, classes: Sequence[int], omega: float = OMEGA) -> Line:
+    return Line(
+        (NAMES[dataset], words, f"{omega:g}"),
+        shrunk(dataset, classes, omega),
+        (Cell(None, size_of(classes)), Cell(None, INEFFICIENCY)),
+        plain(dataset, "conftr"),
+    )
+
+
+SIZES = Exhibit(
+    "sizes",
+    "Smaller sets for a class or a group",
+    "Figures 4, 9 and 10",
+    ("data", "class or group", "omega"),
+    ("set size there", "set size"),
+    (
+        *(
+            _shrinking(dataset, words, classes)
+            for dataset in ("mnist", "fashion-mnist")
+            for words, classes in (
+                *((str(k), (k,)) for k in _ALL),
+                ("even", EVEN),
+                ("odd", ODD),
+            )
+        ),
+        *(_shrinking("fashion-mnist", str(k), (k,), omega) for k in (7, 9) for omega in (2.0, 5.0)),
+    ),
+)
+
+
+def _kept_apart(
+    dataset: str, words: str, pairs: Sequence[tuple[int, int]], *, one_way: bool = False
+) -> list[Line]:
+    """A line for each weight off the diagonal."""
+    entries = pairs if one_way else [*pairs, *((k, y) for y, k in pairs)]
+    others = [(y, k) for y in _ALL for k in _ALL if y != k and (y, k) not in entries]
+    lines = []
+    for weight in WEIGHTS:
+        shape = Shape(avoid=[Avoid(y, k, weight, one_way) for y, k in pairs])
+        name = f"avoid-{words.replace(' ', '').replace(',', '.')}-{weight:g}"
+        cells = (
+            Cell(None, confusion(entries)),
+            Cell(None, confusion(others, "in others %")),
+            Cell(None, INEFFICIENCY),
+        )
+        against = plain(dataset, "conftr-class")
+        asked = parted(dataset, name, matrix_of(shape))
+        lines.append(Line((NAMES[dataset], words, f"{weight:g}"), asked, cells, against))
+    return lines
+
+
+def _triple(a: int, b: int, c: int) -> list[tuple[int, int]]:
+    return [(a, b), (a, c), (b, c)]
+
+
+def _row(y: int) -> list[tuple[int, int]]:
+    return [(y, k) for k in _ALL if k != y]
+
+
+CONFUSION = Exhibit(
+    "confusion",
+    "Coverage confusion kept down between chosen classes",
+    "Figures 5, 12 and 13",
+    ("data", "classes", "weight"),
+    ("in these entries %", "in others %", "set size"),
+    (
+        *_kept_apart("fashion-mnist", "4, 6", [(4, 6)]),
+        *_kept_apart("fashion-mnist", "2, 4, 6", _triple(2, 4, 6)),
+        *_kept_apart("fashion-mnist", "row 6", _row(6), one_way=True),
+        *_kept_apart("mnist", "4, 9", [(4, 9)]),
+        *_kept_apart("mnist", "3, 5, 8", _triple(3, 5, 8)),
+        *_kept_apart("mnist", "row 2", _row(2), one_way=True),
+    ),
+)
+
+
+def separating(classes: Sequence[int]) -> tuple[Matrix, Matrix]:
+    """Loss matrices with L[K0, K1] = 1 and with L[K1, K0] = 1, where K0 are the classes."""
+    rest = tuple(k for k in _ALL if k not in classes)
+    there = Shape(separate=[Separate(tuple(classes), rest, one_way=True)])
+    back = Shape(separate=[Separate(rest, tuple(classes), one_way=True)])
+    return matrix_of(there), matrix_of(back)
+
+
+def _mis_covered(
+    dataset: str,
+    words: str,
+    group: str,
+    classes: Sequence[int],
+    published: Sequence[tuple[float, float, float]],
+) -> list[Line]:
+    """ConfTr + L_class, with L[K0, K1] = 1 and with L[K1, K0] = 1."""
+    outward, inward = separating(classes)
+    asked = (
+        ("L = I", plain(dataset, "conftr-class")),
+        ("L[K0, K1] = 1", parted(dataset, f"separate-{group}-out", outward)),
+        ("L[K1, K0] = 1", parted(dataset, f"separate-{group}-in", inward)),
+    )
+    return [
+        Line(
+            (NAMES[dataset], words, loss),
+            one,
+            (Cell(size), Cell(out, leaving(group)), Cell(back, entering(group))),
+        )
+        for (loss, one), (size, out, back) in zip(asked, published, strict=True)
+    ]
+
+
+MISCOVERAGE = Exhibit(
+    "miscoverage",
+    "Mis-coverage between two groups of classes",
+    "Table 9",
+    ("data", "K0 / K1", "loss matrix"),
+    ("set size", "0 -> 1 %", "1 -> 0 %"),
+    (
+        *_mis_covered(
+            "mnist",
+            "2 / others",
+            "2",
+            (2,),
+            [(2.11, 49.68, 14.74), (2.15, 36.63, 17.42), (2.09, 51.54, 7.62)],
+        ),
+        *_mis_covered(
+            "mnist",
+            "even / odd",
+            "even",
+            EVEN,
+            [(2.11, 38.84, 38.69), (2.16, 29.36, 49.08), (2.09, 44.3, 26.08)],
+        ),
+        *_mis_covered(
+            "fashion-mnist",
+            "6 (shirt) / others",
+            "shirt",
+            (6,),
+            [(1.67, 80.28, 20.93), (1.70, 72.58, 25.81), (1.72, 81.18, 17.66)],
+        ),
+    ),
+)
+
+_OMEGAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
+
+
+def _wine_sizes(k: int) -> list[Line]:
+    return [
+        Line(
+            (f"size weight of class {k}", f"{omega:g}"),
+            shrunk("winequality", [k], omega, of=2),
+            _wine_cells(),
+            plain("winequality", "conftr"),
+        )
+        for omega in _OMEGAS
+    ]
+
+
+def _wine_matrix(y: int, k: int, values: Sequence[float]) -> list[Line]:
+    lines = []
+    for value in values:
+        matrix = [[1.0, 0.0], [0.0, 1.0]]
+        matrix[y][k] = value
+        asked = parted("winequality", f"L{y}{k}-{value:g}", tuple(map(tuple, matrix)))
+        against = plain("winequality", "conftr-class")
+        lines.append(Line((f"L[{y}, {k}]", f"{value:g}"), asked, _wine_cells(), against))
+    return lines
+
+
+def _wine_cells() -> tuple[Cell, ...]:
+    return (
+        *(Cell(None, size_of([k])) for k in (0, 1)),
+        *(
+            Cell(None, Quantity(f"coverage {k} %", (("class_coverage", k),), factor=100))
+            for k in (0, 1)
+        ),
+        *(Cell(None, confusion([pair])) for pair in ((0, 1), (1, 0))),
+        Cell(None, COVERAGE),
+    )
+
+
+WINE = Exhibit(
+    "wine",
+    "WineQuality: importance and confusion of two classes",
+    "Figures 6 (right) and 14",
+    ("changed", "to"),
+    (
+        "size of class 0 (bad)",
+        "size of class 1 (good)",
+        "coverage of 0 %",
+        "coverage of 1 %",
+        "Sigma[0, 1] %",
+        "Sigma[1, 0] %",
+        "coverage %",
+    ),
+    (
+        *_wine_sizes(0),
+        *_wine_sizes(1),
+        *_wine_matrix(0, 0, (1.5, 2.0, 3.0, 4.0)),
+        *_wine_matrix(1, 0, WEIGHTS),
+        *_wine_matrix(0, 1, WEIGHTS),
+    ),
+)

@@ -1,0 +1,94 @@
+"""The values that a sweep tries where nothing else is said: the paper's grid, thinned out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conftr.search import space
+from conftr.search.methods import objective_of
+from conftr.search.settings import Grid, SettingsFile, Stage
+
+RATES = (0.05, 0.01, 0.005)
+# The thresholds of coverage training (app. E). Of APS the paper thresholds the mass down to a
+# class, we what is below.
+TAUS: Mapping[str, Sequence[float]] = {
+    "covertr": (-0.1, -0.01),
+    "covertr-thr": (0.9, 0.99),
+    "covertr-aps": (0.1, 0.01),
+}
+_COVERTR: dict[str, Sequence[Any]] = {
+    "learning_rate": RATES,
+    "temperature": (0.1, 1),
+    "size_weight": (0.01, 0.1, 1),
+    "target_size": (0, 1),
+}
+_CONFTR: Grid = {"learning_rate": RATES, "temperature": (0.1, 0.5, 1), "target_size": (0, 1)}
+_CONFTR_CLASS: Grid = {
+    "learning_rate": RATES,
+    "temperature": (0.1, 0.5, 1),
+    "size_weight": (0.01, 0.1, 0.5, 1, 5),
+    "target_size": (0, 1),
+}
+_THINNED: Mapping[str, Grid] = {
+    "cross-entropy": {"learning_rate": (0.1, *RATES)},
+    "cross-entropy-tuned": {"learning_rate": (0.1, *RATES), "weight_decay": (0.0, 5e-5, 5e-4)},
+    "bel": {
+        "learning_rate": RATES,
+        "temperature": (0.1, 0.5, 1),
+        "size_weight": (0.001, 0.01, 0.1, 1, 10),
+    },
+    **{method: _COVERTR | {"tau": taus} for method, taus in TAUS.items()},
+    "conftr": _CONFTR,
+    "conftr-class": _CONFTR_CLASS,
+    "conftr-for-aps": _CONFTR,
+    "conftr-class-for-aps": _CONFTR_CLASS,
+}
+FEW_EPOCHS_FIRST = (Stage(0.2, 1, 8), Stage(1.0, 2, 1))
+ALL_EPOCHS = (Stage(1.0, 1, 8), Stage(1.0, 3, 1))
+# The held-out part of a small dataset says little: more divisions of it.
+SMALL = (Stage(1.0, 3, 10), Stage(1.0, 10, 1))
+
+_BATCHES = (500, 100)
+
+
+def coarse(
+    methods: Sequence[Any],
+    *,
+    rows: int,
+    epochs: int,
+    batches: Sequence[int] = _BATCHES,
+    stages: tuple[Stage, ...] | None = None,
+) -> SettingsFile:
+    """A thinned grid, in stages that two cores finish in minutes.
+
+    Args:
+        methods: which. One from a file has learning rates, and its own numbers ten times more and
+            less.
+        rows: how many train; larger batches are left out.
+        epochs: of a whole training.
+        batches: sizes to try.
+        stages: other than those for so many rows.
+
+    Returns:
+        The values and the stages.
+    """
+    sizes = tuple(size for size in batches if size <= rows) or (max(1, rows // 4),)
+    own = {method: {"batch_size": sizes} | dict(_thinned(method)) for method in methods}
+    stages = stages or (SMALL if rows < 5000 else FEW_EPOCHS_FIRST)
+    if "cross-entropy-tuned" in own:
+        own["cross-entropy-tuned"]["epochs"] = (epochs // 5, epochs // 2, epochs)
+        stages = stages if stages is SMALL else ALL_EPOCHS
+    return SettingsFile(own=own, methods=tuple(methods), stages=stages)
+
+
+def _thinned(method: Any) -> Grid:
+    objective = objective_of(method)
+    if method in _THINNED:
+        return _THINNED[method]
+    weights = {name: getattr(objective, name) for name in space.weights(objective)}
+    return {"learning_rate": RATES} | {
+        name: tuple(float(f"{value * factor:.6g}") for factor in (0.1, 1, 10))
+        for name, value in weights.items()
+        if value
+    }

@@ -1,0 +1,184 @@
+"""What may vary: the settings of a method, read off the fields of its objective and of SGD.
+
+A setting is a number, or a text that names a function or class (see `conftr.search.text`). Numbers
+of a field that is annotated `Any` may be traced: configurations that differ in those alone share a
+compiled program. Any other is a part of the program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from conftr.machine.names import thing_of
+from conftr.machine.plain_data import Part, describe, part
+from conftr.search import text
+
+Settings: TypeAlias = Mapping[str, Any]
+
+OF_THE_RUN = ("model", "epochs", "batch_size")
+# What SGD has where nothing else is said. Not read off its class, which brings JAX.
+SGD: Settings = {
+    "learning_rate": 0.05,
+    "momentum": 0.9,
+    "nesterov": True,
+    "weight_decay": 0.0005,
+    "schedule": "cosine",
+}
+_RATES = ("learning_rate", "weight_decay")
+_REACH = {"learning_rate": 5.0, "temperature": 5.0}  # as a factor either way; of others 10
+
+
+class Configured(NamedTuple):
+    """What is trained, as plain data: a network, what is minimised, and how."""
+
+    model: Part
+    objective: Part
+    plan: Part
+
+
+def names(objective: Any) -> tuple[str, ...]:
+    """The settings that make a difference to an objective; alpha is not one, but what is asked."""
+    return (*OF_THE_RUN, *SGD, *(name for name in _fields(objective) if name != "alpha"))
+
+
+def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
+    """An objective with its settings, and what trains it.
+
+    Args:
+        objective: before its settings, as `conftr.search.methods.objective_of` gives it.
+        settings: `model`, `epochs` and `batch_size`, and any others that differ from the defaults
+            of `SGD` and of the objective.
+        alpha: what is trained for, if the objective has one.
+
+    Returns:
+        Plain data.
+
+    Raises:
+        ValueError: a setting is of another kind than the field that it is for.
+    """
+    own = [name for name in settings if name in _fields(objective)]
+    changes = {name: _value(objective, name, settings[name]) for name in own}
+    if "alpha" in _fields(objective):
+        changes["alpha"] = alpha
+    rest = {name: settings[name] for name in settings if name not in (*own, *OF_THE_RUN)}
+    steps = {**SGD, **rest}
+    optimiser = part("SGD", **{**steps, "schedule": text.schedule(steps["schedule"])})
+    return Configured(
+        text.model(settings["model"]),
+        describe(dataclasses.replace(objective, **changes) if changes else objective),
+        part(
+            "Plan",
+            epochs=settings["epochs"],
+            batch_size=settings["batch_size"],
+            optimiser=optimiser,
+        ),
+    )
+
+
+def numbers(described: Part) -> dict[str, Any]:
+    """The numbers of a described value that may differ within a compiled program."""
+    free = _traced(described.kind)
+    return {name: value for name, value in described.fields if name in free and _is_number(value)}
+
+
+def program_of(described: Part) -> Part:
+    """The same for all values that differ in such numbers alone."""
+    free = _traced(described.kind)
+    return described.replace(**{name: free[name] for name in numbers(described)})
+
+
+def around(objective: Any, optimiser: Any, n: int, seed: int) -> list[dict[str, float]]:
+    """Settings near those that an objective and an optimiser have, even in the logarithm.
+
+    A number has others up to 10 times more or less (the learning rate and the temperature 5). What
+    is 0 or a whole number, and all that may not differ within a compiled program, stays.
+
+    Args:
+        objective: a frozen dataclass.
+        optimiser: `SGD`, or another, of which nothing is known.
+        n: how many.
+        seed: of the draw.
+
+    Returns:
+        n settings, of which the first are those given.
+
+    Raises:
+        ValueError: n is below 1, or there is no such number.
+    """
+    known = {name: getattr(optimiser, name) for name in _RATES if name in _fields(optimiser)}
+    known |= {name: getattr(objective, name) for name in weights(objective)}
+    given = {name: float(value) for name, value in known.items() if _is_number(value) and value > 0}
+    if n < 1 or not given:
+        raise ValueError(
+            f"n must be at least 1, and the objective or SGD must have a number above 0 to search "
+            f"around; got n = {n}, {objective!r} and {optimiser!r}."
+        )
+    places = np.random.default_rng(seed).uniform(-1, 1, (n, len(given)))
+    places[0] = 0
+    return [
+        {
+            name: float(f"{value * _REACH.get(name, 10.0) ** float(place):.3g}") if place else value
+            for place, (name, value) in zip(row, given.items(), strict=True)
+        }
+        for row in places
+    ]
+
+
+def weights(objective: Any) -> list[str]:
+    """The fields that may be traced and whose default is a number that is not a count."""
+    fields = dataclasses.fields(objective) if _fields(objective) else ()
+    free = [field for field in fields if _is_traced(field)]
+    return [field.name for field in free if isinstance(field.default, float)]
+
+
+def _fields(value: Any) -> list[str]:
+    return [f.name for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+
+
+@cache
+def _traced(kind: str) -> dict[str, Any]:
+    """The fields of a class that may be traced, each with a value that is legal."""
+    made = thing_of(kind)
+    fields = dataclasses.fields(made) if dataclasses.is_dataclass(made) else ()
+    free = [field for field in fields if _is_traced(field)]
+    return {f.name: f.default if _is_number(f.default) else 1 for f in free}
+
+
+def _is_traced(field: Any) -> bool:
+    return field.type is Any or field.type in ("Any", "typing.Any")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check(objective: Any, name: str, given: Any) -> None:
+    """Refuse, in words, a setting that an objective or what trains it cannot have."""
+    if name in ("model", "schedule"):
+        if not isinstance(given, str):
+            raise ValueError(f"{name} must be a text; got {given!r}.")
+        (text.model if name == "model" else text.schedule)(given)
+    elif name in _fields(objective):
+        _value(objective, name, given)
+    elif not _is_number(given) and name != "nesterov":
+        raise ValueError(f"{name} must be a number; got {given!r}.")
+
+
+def _value(objective: Any, name: str, given: Any) -> Any:
+    """A setting as the field of an objective takes it: a number as it is, a text as what it names.
+
+    A field that holds None, as a loss that is off, takes either.
+    """
+    held = getattr(objective, name)
+    if isinstance(given, str):
+        if not _is_number(held):
+            return text.quantile(given) if name == "quantile" else text.thing(given)
+    elif held is None or _is_number(held):
+        return given
+    what = "a number" if _is_number(held) else "a text"
+    raise ValueError(f"{name} must be {what}; got {given!r}.")

@@ -1,0 +1,80 @@
+"""A sweep on a file of one's own: the rows that fit would learn from, and none of the others."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from typer.testing import CliRunner
+
+from conftr import training
+from conftr.classifier import estimator
+from conftr.cli import app
+from conftr.data.own import Wanted, read
+from conftr.experiments.user_file import dataset_of, rows_to_learn_from
+from conftr.jobs import fitting
+
+GRID = """
+methods = ["cross-entropy"]
+[settings]
+epochs = 10
+batch_size = 20
+learning_rate = [0.1, 1e-6]
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Wines as a table, with their class as a word."""
+    wine = load_wine(as_frame=True)
+    table = wine.frame.assign(kind=np.array(["red", "rosy", "white"])[wine.target])
+    path = tmp_path_factory.mktemp("own") / "wine.csv"
+    table.drop(columns="target").to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.02])
+@pytest.mark.parametrize("seed", [0, 5])
+def test_rows_that_fit_calibrates_or_tests_on_are_left_out(file, monkeypatch, alpha, seed):
+    """As `conftr fit` itself divides them, which is watched here."""
+    own, seen = read(file, Wanted("kind")), []
+
+    def look(*args, **named):
+        seen.append(divide(*args, **named))
+        raise KeyboardInterrupt
+
+    divide = estimator.divide
+    monkeypatch.setattr(estimator, "divide", look)
+    task = fitting.Task(alpha=alpha, seed=seed)
+    with pytest.raises(KeyboardInterrupt):
+        fitting.fit(own, task, lambda *_: None)
+    rest, test, _ = fitting.divided(own.y, task)
+    held = rest[seen[0].calibration]
+    ours = rows_to_learn_from(own, alpha=alpha, seed=seed)
+    assert not set(ours) & (set(held) | set(test))
+    assert len(ours) + len(held) + len(test) == len(own.y)
+
+
+def test_other_content_is_another_dataset(file):
+    own = read(file, Wanted("kind"))
+    one, other = (dataset_of(own, str(file), alpha=0.1, seed=seed) for seed in (0, 1))
+    assert one.name.startswith("wine-")
+    assert one.name != other.name
+    assert one.name == dataset_of(own, str(file), alpha=0.1, seed=0).name
+    assert one.classes == ("red", "rosy", "white")
+    assert len(one.y_cal) == len(one.y_test) == 0
+
+
+def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
+    (tmp_path / "grid.toml").write_text(GRID)
+    command = ["sweep", str(file), "--target", "kind", "--grid", "grid.toml", "--model", "linear"]
+    done = CliRunner().invoke(app, [*command, "--json"])
+    assert done.exit_code == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["alpha"] == 0.1
+    assert found["chosen"]["learning_rate"] == 0.1
+    assert found["inefficiency"] < 2
+    wrong = CliRunner().invoke(app, command[:2])
+    assert "say with --target which column" in wrong.stderr
