@@ -83,7 +83,7 @@ def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
 def test_settings_and_choices_come_back(clf, saved):
     found = conftr.load(saved)
     for name in ("alpha", "method", "score", "shape", "epochs", "random_state"):
-        assert getattr(found, name) == getattr(clf, name), name
+        assert found.get_params()[name] == clf.get_params()[name]
     for name in ("method_", "why_", "model_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
         assert getattr(found, name) == getattr(clf, name), name
     assert (found.n_train_, found.n_calibration_) == (clf.n_train_, clf.n_calibration_)

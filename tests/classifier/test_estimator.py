@@ -516,6 +516,114 @@ def test_a_fitted_classifier_has_its_classes_in_any_order():
     assert (clf.predict(X) == inner.predict(X)).all()
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_a_classifier_that_takes_no_text_is_given_our_encoding(library):
+    forest = RandomForestClassifier(10, random_state=0)
+    clf = ConformalClassifier(classifier=forest, random_state=0).fit(table(X, library), Y)
+    assert clf.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3", "colour"]
+    assert 0.85 < clf.coverage(table(X_TEST, library), Y_TEST) < 0.97
+    strange = pl.DataFrame(table(X_TEST, pl.DataFrame)).with_columns(colour=pl.lit("green"))
+    assert clf.predict_set(strange).shape == (500, 3)
+    with pytest.raises(ValueError, match="lacks 'colour'"):
+        clf.predict_set(table(X_TEST, library)[["x0", "x1", "x2", "x3"]])
+
+
+def test_a_classifier_that_takes_a_frame_is_given_the_frame():
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    clf = quick().fit(frame, Y)
+    assert clf.candidates_[0].source.encoding is None
+    assert clf.feature_names_in_.tolist() == list("wxyz")
+    categories = table(X, pd.DataFrame).astype({"colour": "category"})
+    trees = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype")
+    clf = ConformalClassifier(classifier=trees, random_state=0).fit(categories, Y)
+    assert clf.candidates_[0].source.encoding is None
+    with pytest.raises(ValueError, match="NaN"):  # of numbers alone: the classifier's own words
+        quick().fit(frame.mask(frame > 1), Y)
+
+
+@pytest.mark.parametrize("classifier", [None, GaussianNB()], ids=["network", "wrapped"])
+@pytest.mark.parametrize("x", [np.empty((60, 0)), pd.DataFrame(index=range(60))])
+def test_rows_without_columns_are_refused_in_our_words(classifier, x):
+    with pytest.raises(ValueError, match="X has no columns to tell classes by"):
+        ConformalClassifier(classifier=classifier).fit(x, np.arange(60) % 2)
+
+
+def test_lists_without_columns_are_refused_in_our_words():
+    with pytest.raises(ValueError, match=r"X has no columns .* \(shape=\(60, 0\)\)"):
+        ConformalClassifier().fit([[]] * 60, np.arange(60) % 2)
+
+
+WEIGHTS = np.where(Y == "cat", 20.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "make", [plain, lambda **settings: quick(classifier=LogisticRegression(), **settings)]
+)
+def test_weights_are_followed_in_training_and_not_in_calibration(make):
+    """Heavy cats are named more often; sets keep the promise for rows as they come."""
+    usual = make().fit(X, Y)
+    by_row = make().fit(X, Y, sample_weight=pd.Series(WEIGHTS))
+    by_class = make(class_weight={"cat": 20}).fit(X, Y)
+    cats = [(clf.predict(X_TEST) == "cat").mean() for clf in (usual, by_row, by_class)]
+    assert min(cats[1:]) > cats[0] + 0.1
+    np.testing.assert_array_equal(by_row.predict_set(X_TEST), by_class.predict_set(X_TEST))
+    assert by_row.n_calibration_ == usual.n_calibration_
+    for clf in (by_row, by_class):
+        law = conftr.coverage_law(clf.n_calibration_, 500, 0.1)
+        assert 0.001 < law[round(500 * clf.coverage(X_TEST, Y_TEST))] < 0.999
+
+
+def test_balanced_classes_weigh_the_same():
+    rare = np.concatenate([np.flatnonzero(Y != "cat"), np.flatnonzero(Y == "cat")[:20]])
+    usual, balanced = (
+        quick(classifier=LogisticRegression(), class_weight=weight).fit(X[rare], Y[rare])
+        for weight in (None, "balanced")
+    )
+    cats = [(clf.predict(X_TEST) == "cat").mean() for clf in (usual, balanced)]
+    assert cats[0] < 0.2 < cats[1]
+
+
+def test_equal_weights_change_nothing():
+    usual, weighted = plain().fit(X, Y), plain().fit(X, Y, sample_weight=np.full(600, 0.3))
+    assert usual.fingerprint_ == weighted.fingerprint_
+    np.testing.assert_array_equal(usual.predict_proba(X_TEST), weighted.predict_proba(X_TEST))
+
+
+@pytest.mark.parametrize(
+    ("clf", "params", "words"),
+    [
+        (plain(), {"sample_weight": [1, 2]}, r"sample_weight must have shape \(600,\)"),
+        (plain(), {"sample_weight": -WEIGHTS}, "sample_weight must be finite and not negative"),
+        (plain(), {"sample_weight": 0 * WEIGHTS}, "must not all be 0"),
+        (plain(), {"weight": WEIGHTS}, "fit takes X, y, groups and sample_weight; got 'weight'"),
+        (plain(tune=2), {"sample_weight": WEIGHTS}, "tune must be None where rows or classes have"),
+        (plain(class_weight="even"), {}, 'class_weight must be None, "balanced" or'),
+        (plain(class_weight={"cow": 2}), {}, "names classes that y does not hold: 'cow'"),
+        (
+            quick(classifier=KNeighborsClassifier(), class_weight="balanced"),
+            {},
+            "fit of KNeighborsClassifier takes no weights",
+        ),
+        (
+            quick(classifier=FrozenEstimator(GaussianNB().fit(X, Y))),
+            {"sample_weight": WEIGHTS},
+            "sample_weight is for training, and nothing is trained here",
+        ),
+    ],
+)
+def test_weights_that_cannot_be_followed_are_refused(clf, params, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        clf.fit(X, Y, **params)
+
+
+def test_what_a_classifiers_fit_takes_is_handed_on():
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    settings = {"logisticregression__sample_weight": WEIGHTS}
+    clf = quick(classifier=pipeline).fit(X, Y, **settings)
+    usual = quick(classifier=pipeline).fit(X, Y)
+    assert (clf.predict(X_TEST) == "cat").mean() > (usual.predict(X_TEST) == "cat").mean() + 0.1
+
+
 def test_texts():
     words = np.array(["meow purr", "woof bark", "swim slither"])
     labels = np.arange(90) % 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +17,14 @@ from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    _check_method_params,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from conftr import features
+from conftr import features, weights
 from conftr.classifier import choosing, labels
 from conftr.classifier.calibration import (
     ALL,
@@ -32,7 +34,7 @@ from conftr.classifier.calibration import (
     grouping,
     warn_of_unseen,
 )
-from conftr.classifier.division import Division, divide
+from conftr.classifier.division import Division, Rows, divide
 from conftr.classifier.evidence import Candidate as Shown
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import checks, metrics, scores
@@ -106,6 +108,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classifier: a scikit-learn classifier to fit and calibrate in place of a network. One that is
         fitted goes in as `sklearn.frozen.FrozenEstimator(it)`, outputs of anything else as
         `conftr.members.Probabilities(classes)` or `Logits`: all examples of `fit` then calibrate.
+    class_weight: in training, a weight for each class by its name, or "balanced"; calibration
+        counts every row once.
     model: widths of hidden layers, such as (64, 64), or a function of (input shape, number of
         classes) such as `conftr.training.ConvNet`; None chooses.
     epochs, batch_size, learning_rate: of training; None chooses.
@@ -137,6 +141,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         score: Any = "thr",
         shape: Shape | None = None,
         classifier: Any = None,
+        class_weight: Any = None,
         model: Any = None,
         epochs: int | None = None,
         batch_size: int | None = None,
@@ -154,6 +159,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.score = score
         self.shape = shape
         self.classifier = classifier
+        self.class_weight = class_weight
         self.model = model
         self.epochs = epochs
         self.batch_size = batch_size
@@ -190,18 +196,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._serve(value)
         self.__dict__["alpha"] = value
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
         """Divide the examples, train, choose, calibrate.
 
-        X: an array (n, d), where nan is missing; an array of images (n, height, width, ...); or a
-            data frame of pandas or polars with numbers and categories.
-        y: the class of each row, (n,).
-        groups: "class" for a threshold per class, or the group of each row, (n,), for one per
-            group: the guarantee then holds within each.
-        """
-        return self._fit(X, y, groups, self.alpha)
+        Args:
+            X: an array (n, d), where nan is missing; an array of images (n, height, width, ...);
+                or a data frame of pandas or polars with numbers and categories.
+            y: the class of each row, (n,).
+            groups: "class" for a threshold per class, or the group of each row, (n,), for one per
+                group: the guarantee then holds within each.
+            fit_params: for training alone. `sample_weight`, (n,), is the weight of each row;
+                calibration counts every row once, and so does the choice between networks. What
+                else the `fit` of a given classifier takes is handed on.
 
-    def _fit(self, X: Any, y: Any, groups: Any, alpha: float) -> Self:
+        Returns:
+            The classifier itself.
+        """
+        return self._fit(X, y, groups, self.alpha, fit_params)
+
+    def _fit(
+        self, X: Any, y: Any, groups: Any, alpha: float, fit_params: Mapping[str, Any]
+    ) -> Self:
         begun = time.monotonic()
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
@@ -212,6 +227,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by, groups = grouping(groups, len(y))
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         if _is_fitted(self.classifier):
+            self._refuse_weights(fit_params)
             rows = np.arange(len(y))
             division = Division(rows[:0], rows[:0], rows)
             self._take_over()
@@ -220,9 +236,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
             division = self._divide(found)
             if self.classifier is None:
-                self._learn(X, found, division, by, groups, begun)
+                heavier = self._weighted(y, division, fit_params)
+                self._learn(X, found, heavier, by, groups, begun)
             else:
-                self._fit_classifier(X, y, division)
+                self._fit_classifier(X, y, division, fit_params)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
         groups = None if groups is None else groups[held]
@@ -265,7 +282,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: as in `fit`; None is as before, "all" one threshold for all.
         """
         if _is_fitted(self.classifier) and not hasattr(self, "candidates_"):
-            return self._fit(X, y, groups, self.alpha if alpha is None else alpha)
+            return self._fit(X, y, groups, self.alpha if alpha is None else alpha, {})
         check_is_fitted(self)
         if alpha is not None:
             checks.one_probability(alpha, "alpha")
@@ -344,17 +361,17 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.classifier, Probabilities | Logits):
             return np.asarray(X)
         if self.classifier is not None:  # which knows best what it takes
-            return indexable(X)[0]
+            return indexable(_with_columns(X))[0]
         if features.is_frame(X):
             if reset:
-                self.feature_names_in_ = np.array(frames.names(X), dtype=object)
-                self.n_features_in_ = len(self.feature_names_in_)
-            return X
+                self._name_features(frames.names(X))
+            return _with_columns(X)
         if reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if not reset and hasattr(self, "feature_names_in_"):
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
-        return validate_data(self, X, reset=reset, ensure_all_finite="allow-nan", allow_nd=True)
+        allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
+        return _with_columns(validate_data(self, X, reset=reset, **allowed))
 
     def _check_tune(self) -> None:
         if self.tune is None:
@@ -411,10 +428,50 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.learning_rate_ = learned.recipe.learning_rate
         self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
 
-    def _fit_classifier(self, X: Any, y: Any, division: Division) -> None:
-        rows = division.train
-        fitted = clone(self.classifier).fit(_safe_indexing(X, rows), y[rows])
-        self._keep(Wrapped(fitted, self.classes_), f"Fitted on {len(rows)} examples.")
+    def _refuse_weights(self, fit_params: Mapping[str, Any]) -> None:
+        given = [*fit_params, *(["class_weight"] if self.class_weight is not None else [])]
+        if given:
+            raise ValueError(
+                f"{given[0]} is for training, and nothing is trained here: all rows calibrate, and "
+                f"each counts once."
+            )
+
+    def _weighted(
+        self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
+    ) -> Division:
+        """The rows that train a network, drawn in proportion to their weights if there are any."""
+        for name in fit_params:
+            if name != "sample_weight":
+                raise TypeError(f"fit takes X, y, groups and sample_weight; got {name!r}.")
+        found = self._weights(y, division.train, fit_params)
+        if found is None:
+            return division
+        if self.tune is not None:
+            raise ValueError(
+                "tune must be None where rows or classes have weights: settings are compared on "
+                "training rows that are held out, and a row that is drawn twice would be on both "
+                "sides."
+            )
+        return division._replace(train=weights.drawn(division.train, found, self.seed_))
+
+    def _weights(
+        self, y: npt.NDArray[Any], rows: Rows, fit_params: Mapping[str, Any]
+    ) -> weights.Weights | None:
+        """The weights of the rows that train, by row and by class."""
+        own = weights.of_rows(fit_params.get("sample_weight"), len(y))
+        by_class = weights.of_classes(self.class_weight, y[rows], self.classes_)
+        return weights.product(None if own is None else own[rows], by_class)
+
+    def _fit_classifier(
+        self, X: Any, y: Any, division: Division, fit_params: Mapping[str, Any]
+    ) -> None:
+        rows, found = division.train, self._weights(y, division.train, fit_params)
+        given = _check_method_params(X, dict(fit_params), indices=rows)
+        if found is not None:
+            _check_takes_weights(self.classifier)
+            given["sample_weight"] = found
+        source = _fitted(self.classifier, _safe_indexing(X, rows), y[rows], self.classes_, given)
+        self._keep(source, f"Fitted on {len(rows)} examples.")
 
     def _take_over(self) -> None:
         """Use what needs no training."""
@@ -433,9 +490,17 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.why_ = f"{self.method_}: it was given."
         self.candidates_ = (choosing.Candidate(self.method_, words, None, source),)
         self.tried_ = ()
+        encoding = getattr(source, "encoding", None)
+        if encoding is not None:
+            self._name_features(encoding.names)
+            return
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(getattr(source, "classifier", None), name):
                 setattr(self, name, getattr(source.classifier, name))
+
+    def _name_features(self, names: Sequence[str]) -> None:
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
 
     def _calibrate(self, X: Any, y: npt.NDArray[Any], alpha: float, by: str, groups: Any) -> Self:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()
@@ -572,6 +637,39 @@ def _score(score: Any) -> Callable[[Any], Any]:
             f"score must be one of {', '.join(SCORES)} or a function of logits; got {score!r}."
         )
     return SCORES[score]
+
+
+def _with_columns(X: Any) -> Any:
+    """Rows that have columns; what has none is refused in words that scikit-learn looks for too."""
+    shape = getattr(X, "shape", ())
+    if 0 in shape[1:]:
+        raise ValueError(
+            f"X has no columns to tell classes by: 0 feature(s) (shape={tuple(shape)}) while a "
+            f"minimum of 1 is required."
+        )
+    return X
+
+
+def _fitted(
+    classifier: Any, X: Any, y: npt.NDArray[Any], classes: labels.Classes, given: Mapping[str, Any]
+) -> Wrapped:
+    """A classifier fitted on rows as they are, or on our encoding if it takes no categories."""
+    try:
+        return Wrapped(clone(classifier).fit(X, y, **given), classes)
+    except (TypeError, ValueError):
+        if not (features.is_frame(X) and frames.has_categories(X)):
+            raise
+    encoding = frames.learn(X)
+    return Wrapped(clone(classifier).fit(encoding.encode(X), y, **given), classes, encoding)
+
+
+def _check_takes_weights(classifier: Any) -> None:
+    parameters = inspect.signature(classifier.fit).parameters.values()
+    if not any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
+        raise ValueError(
+            f"sample_weight and class_weight cannot be followed: fit of "
+            f"{type(classifier).__name__} takes no weights."
+        )
 
 
 def _is_fitted(classifier: Any) -> bool:

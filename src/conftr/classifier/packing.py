@@ -196,7 +196,7 @@ def _plain_parameters(clf: ConformalClassifier) -> Json:
             f"score must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
         )
     found = clf.get_params(deep=False)
-    found |= {"score": name, "classifier": None, "progress": None}
+    found |= {"score": name, "classifier": None, "class_weight": None, "progress": None}
     found["method"] = str(found["method"])
     found["model"] = None  # what came of it is `model_`
     if not isinstance(found["random_state"], int | np.integer):

@@ -97,6 +97,12 @@ def names(x: Any) -> list[str]:
     return list(_open(x).columns)
 
 
+def has_categories(x: Any) -> bool:
+    """Whether a column of a data frame holds something else than numbers."""
+    frame = _open(x)
+    return not all(_is_numeric(frame[name]) for name in frame.columns)
+
+
 def _open(x: Any) -> Any:
     """As a narwhals frame in memory, with text for names."""
     try:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from conftr.conformal import checks
 from conftr.conformal.scores import logits_from_probs
+from conftr.features import Frame
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,14 @@ class Logits:
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A fitted scikit-learn classifier; a class that it was not trained on has probability 0."""
+    """A fitted scikit-learn classifier; a class that it was not trained on has probability 0.
+
+    encoding: what it was given in place of a data frame with categories, if it takes none.
+    """
 
     classifier: Any
     classes: npt.NDArray[Any]
+    encoding: Frame | None = None
 
     def logits(self, x: Any) -> npt.NDArray[np.floating[Any]]:
         """log p, (n, K)."""
@@ -59,7 +64,9 @@ class Wrapped:
                 f"classifier must have predict_proba; {self.classifier!r} has not. "
                 f"sklearn.calibration.CalibratedClassifierCV gives it one."
             )
-        found = np.asarray(self.classifier.predict_proba(x))
+        found = np.asarray(
+            self.classifier.predict_proba(x if self.encoding is None else self.encoding.encode(x))
+        )
         known = {name: place for place, name in enumerate(self.classes.tolist())}
         p = np.zeros((len(found), len(self.classes)), np.result_type(found, np.float32))
         p[:, [known[name] for name in self.classifier.classes_.tolist()]] = found

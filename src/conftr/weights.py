@@ -1,0 +1,80 @@
+"""Weights in training: which rows count more. Calibration counts every row once.
+
+A network meets rows in proportion to their weights, so that every objective follows them, also one
+that calibrates within a batch. A classifier of scikit-learn is given the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.classifier.labels import Classes
+from conftr.conformal import checks
+
+Weights: TypeAlias = npt.NDArray[np.float64]
+
+_MOST = 4  # times as many rows as there are may be drawn, so that light ones are met too
+
+
+def of_rows(sample_weight: Any, n: int) -> Weights | None:
+    """The weight of each of n rows, (n,), if there are any."""
+    if sample_weight is None:
+        return None
+    weights: Weights = np.asarray(checks.not_negative(np.asarray(sample_weight), "sample_weight"))
+    checks.of_shape(weights, (n,), "sample_weight", "one weight a row")
+    return weights.astype(np.float64)
+
+
+def of_classes(class_weight: Any, y: npt.NDArray[Any], classes: Classes) -> Weights | None:
+    """The weight of each row by its class, (n,), from labels (n,), if classes have any.
+
+    class_weight: None, a weight for each class by its name (1 where there is none), or "balanced":
+        all rows of a class together weigh as much as those of any other.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        found, places, counts = np.unique(y, return_inverse=True, return_counts=True)
+        return len(y) / (len(found) * counts[places])
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f'class_weight must be None, "balanced" or a weight for each class by its name; got '
+            f"{class_weight!r}."
+        )
+    unknown = [repr(name) for name in class_weight if name not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(
+            f"class_weight names classes that y does not hold: {checks.listed(unknown)}."
+        )
+    weights = np.array([class_weight.get(name, 1.0) for name in y.tolist()], np.float64)
+    return np.asarray(checks.not_negative(weights, "class_weight"))
+
+
+def product(*weights: Weights | None) -> Weights | None:
+    """All of the weights that there are, multiplied; they must not all be 0."""
+    given = [one for one in weights if one is not None]
+    if not given:
+        return None
+    found: Weights = np.prod(given, axis=0)
+    if not found.any():
+        raise ValueError("the weights of the rows that train must not all be 0.")
+    return found
+
+
+def drawn(rows: npt.NDArray[np.intp], weights: Weights, seed: int) -> npt.NDArray[np.intp]:
+    """Rows, each as often as its weight asks for, up to one; as many as let the lightest be met.
+
+    At regular steps along the summed weights, from a random start: equal weights draw every row
+    once.
+    """
+    weights = weights / weights.mean()
+    n = min(_MOST * len(rows), round(len(rows) / weights[weights > 0].min()))
+    ends = np.cumsum(weights)
+    start = np.random.default_rng([seed, 2]).random()
+    places = np.searchsorted(ends, (np.arange(n) + start) * (ends[-1] / n), side="right")
+    found: npt.NDArray[np.intp] = rows[np.minimum(places, len(rows) - 1)]
+    return found
