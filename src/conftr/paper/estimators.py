@@ -11,7 +11,7 @@ from typing import Any
 
 from conftr.conformal.quantile import Kernel, Nearest, OrderStatistic, SmoothSort
 from conftr.experiments.specification import Specification
-from conftr.paper.exhibits import ACCURACY, COVERAGE, Cell, Exhibit, Line
+from conftr.paper.exhibits import ACCURACY, COVERAGE, Cell, Line
 from conftr.paper.runs import METHODS, NAMES, measured_at, run
 from conftr.paper.shaping import EVEN, Matrix, entering, leaving, parted, separating
 
@@ -54,35 +54,12 @@ def _table_1_and_8(dataset: str, method: str, words: str) -> Line:
     )
 
 
-QUANTILES = Exhibit(
-    "quantiles",
-    "Estimators of the quantile in training: does the better gradient pay?",
-    "Tables 1 and 8, not in the paper",
-    ("data", "method", "estimator"),
-    ("set size, THR", "set size, APS", "accuracy %", "coverage %"),
-    tuple(
-        _table_1_and_8(dataset, method, words)
-        for dataset in NAMES
-        for method in ("conftr", "conftr-class")
-        for words in _estimators(dataset, method)
-    ),
-)
-
-LOWER_ALPHA = Exhibit(
-    "quantiles-table2",
-    "Estimators of the quantile in training: lower alpha on EMNIST",
-    "Table 2, right, not in the paper",
-    ("data", "method", "estimator"),
-    tuple(f"set size, alpha {alpha:g}" for alpha in (0.01, 0.005, 0.001)),
-    tuple(
-        Line(
-            (NAMES["emnist-test"], METHODS["conftr"], words),
-            _run("emnist-test", "conftr", words),
-            tuple(Cell(None, alpha=alpha) for alpha in (0.01, 0.005, 0.001)),
-        )
-        for words in _estimators("emnist-test", "conftr")
-    ),
-)
+def _table_2(words: str) -> Line:
+    return Line(
+        (NAMES["emnist-test"], METHODS["conftr"], words),
+        _run("emnist-test", "conftr", words),
+        tuple(Cell(None, alpha=alpha) for alpha in (0.01, 0.005, 0.001)),
+    )
 
 
 def _table_9(words: str, group: str, classes: Sequence[int]) -> list[Line]:
@@ -106,11 +83,16 @@ def _table_9(words: str, group: str, classes: Sequence[int]) -> list[Line]:
     ]
 
 
-MISCOVERAGE = Exhibit(
-    "quantiles-table9",
-    "Estimators of the quantile in training: mis-coverage",
-    "Table 9, not in the paper",
-    ("data", "K0 / K1", "loss matrix", "estimator"),
-    ("set size", "0 -> 1 %", "1 -> 0 %"),
-    (*_table_9("2 / others", "2", (2,)), *_table_9("even / odd", "even", EVEN)),
-)
+LINES: dict[str, list[Line]] = {
+    "quantiles": [
+        _table_1_and_8(dataset, method, words)
+        for dataset in NAMES
+        for method in ("conftr", "conftr-class")
+        for words in _estimators(dataset, method)
+    ],
+    "quantiles-table2": [_table_2(words) for words in _estimators("emnist-test", "conftr")],
+    "quantiles-table9": [
+        *_table_9("2 / others", "2", (2,)),
+        *_table_9("even / odd", "even", EVEN),
+    ],
+}

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record
 
-Path: TypeAlias = tuple[str | int, ...]
+Steps: TypeAlias = tuple[str | int, ...]
+
+_FILE = Path(__file__).with_name("exhibits.toml")
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Quantity:
     """
 
     name: str
-    paths: tuple[Path, ...]
+    paths: tuple[Steps, ...]
     factor: float = 1.0
     digits: int = 2
 
@@ -114,6 +119,25 @@ class Exhibit:
         return dataclasses.replace(self, lines=tuple(lines))
 
 
+def exhibit(key: str, lines: Iterable[Line], remarks: tuple[str, ...] = ()) -> Exhibit:
+    """The exhibit that `exhibits.toml` describes, with its lines."""
+    told = described()[key]
+    headings, columns = tuple(told["headings"]), tuple(told["columns"])
+    return Exhibit(key, told["title"], told["place"], headings, columns, tuple(lines), remarks)
+
+
+def published(key: str) -> list[Any]:
+    """The rows of an exhibit as the paper prints them."""
+    rows: list[Any] = described()[key]["published"]
+    return rows
+
+
+@cache
+def described() -> dict[str, dict[str, Any]]:
+    """What is said of every exhibit, by its key."""
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+
 class Found(NamedTuple):
     """Our number, its deviation over training trials, and how many of them; None where missing."""
 
@@ -149,7 +173,7 @@ def _number(quantity: Quantity, result: Record) -> tuple[float | None, float | N
     return quantity.factor * sum(means), None if std is None else quantity.factor * std
 
 
-def _at(result: Any, path: Path) -> Any:
+def _at(result: Any, path: Steps) -> Any:
     for step in path:
         result = None if result is None else result[step]
     return result

@@ -5,12 +5,12 @@ Size weights start from ConfTr, loss matrices from ConfTr + L_class, as in the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.experiments.specification import Specification
-from conftr.paper.exhibits import COVERAGE, INEFFICIENCY, Cell, Exhibit, Line, Quantity
+from conftr.paper.exhibits import COVERAGE, INEFFICIENCY, Cell, Line, Quantity, published
 from conftr.paper.runs import NAMES, run
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -84,25 +84,13 @@ def _shrinking(dataset: str, words: str, classes: Sequence[int], omega: float = 
     )
 
 
-SIZES = Exhibit(
-    "sizes",
-    "Smaller sets for a class or a group",
-    "Figures 4, 9 and 10",
-    ("data", "class or group", "omega"),
-    ("set size there", "set size"),
-    (
-        *(
-            _shrinking(dataset, words, classes)
-            for dataset in ("mnist", "fashion-mnist")
-            for words, classes in (
-                *((str(k), (k,)) for k in _ALL),
-                ("even", EVEN),
-                ("odd", ODD),
-            )
-        ),
-        *(_shrinking("fashion-mnist", str(k), (k,), omega) for k in (7, 9) for omega in (2.0, 5.0)),
-    ),
-)
+def _sizes() -> Iterator[Line]:
+    for dataset in ("mnist", "fashion-mnist"):
+        yield from (_shrinking(dataset, str(k), (k,)) for k in _ALL)
+        yield _shrinking(dataset, "even", EVEN)
+        yield _shrinking(dataset, "odd", ODD)
+    for k in (7, 9):
+        yield from (_shrinking("fashion-mnist", str(k), (k,), omega) for omega in (2.0, 5.0))
 
 
 def _kept_apart(
@@ -134,21 +122,15 @@ def _row(y: int) -> list[tuple[int, int]]:
     return [(y, k) for k in _ALL if k != y]
 
 
-CONFUSION = Exhibit(
-    "confusion",
-    "Coverage confusion kept down between chosen classes",
-    "Figures 5, 12 and 13",
-    ("data", "classes", "weight"),
-    ("in these entries %", "in others %", "set size"),
-    (
+def _confusion() -> list[Line]:
+    return [
         *_kept_apart("fashion-mnist", "4, 6", [(4, 6)]),
         *_kept_apart("fashion-mnist", "2, 4, 6", _triple(2, 4, 6)),
         *_kept_apart("fashion-mnist", "row 6", _row(6), one_way=True),
         *_kept_apart("mnist", "4, 9", [(4, 9)]),
         *_kept_apart("mnist", "3, 5, 8", _triple(3, 5, 8)),
         *_kept_apart("mnist", "row 2", _row(2), one_way=True),
-    ),
-)
+    ]
 
 
 def separating(classes: Sequence[int]) -> tuple[Matrix, Matrix]:
@@ -164,7 +146,7 @@ def _mis_covered(
     words: str,
     group: str,
     classes: Sequence[int],
-    published: Sequence[tuple[float, float, float]],
+    *numbers: Sequence[float],
 ) -> list[Line]:
     """ConfTr + L_class, with L[K0, K1] = 1 and with L[K1, K0] = 1."""
     outward, inward = separating(classes)
@@ -179,40 +161,9 @@ def _mis_covered(
             one,
             (Cell(size), Cell(out, leaving(group)), Cell(back, entering(group))),
         )
-        for (loss, one), (size, out, back) in zip(asked, published, strict=True)
+        for (loss, one), (size, out, back) in zip(asked, numbers, strict=True)
     ]
 
-
-MISCOVERAGE = Exhibit(
-    "miscoverage",
-    "Mis-coverage between two groups of classes",
-    "Table 9",
-    ("data", "K0 / K1", "loss matrix"),
-    ("set size", "0 -> 1 %", "1 -> 0 %"),
-    (
-        *_mis_covered(
-            "mnist",
-            "2 / others",
-            "2",
-            (2,),
-            [(2.11, 49.68, 14.74), (2.15, 36.63, 17.42), (2.09, 51.54, 7.62)],
-        ),
-        *_mis_covered(
-            "mnist",
-            "even / odd",
-            "even",
-            EVEN,
-            [(2.11, 38.84, 38.69), (2.16, 29.36, 49.08), (2.09, 44.3, 26.08)],
-        ),
-        *_mis_covered(
-            "fashion-mnist",
-            "6 (shirt) / others",
-            "shirt",
-            (6,),
-            [(1.67, 80.28, 20.93), (1.70, 72.58, 25.81), (1.72, 81.18, 17.66)],
-        ),
-    ),
-)
 
 _OMEGAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
 
@@ -252,25 +203,19 @@ def _wine_cells() -> tuple[Cell, ...]:
     )
 
 
-WINE = Exhibit(
-    "wine",
-    "WineQuality: importance and confusion of two classes",
-    "Figures 6 (right) and 14",
-    ("changed", "to"),
-    (
-        "size of class 0 (bad)",
-        "size of class 1 (good)",
-        "coverage of 0 %",
-        "coverage of 1 %",
-        "Sigma[0, 1] %",
-        "Sigma[1, 0] %",
-        "coverage %",
-    ),
-    (
+def _wine() -> list[Line]:
+    return [
         *_wine_sizes(0),
         *_wine_sizes(1),
         *_wine_matrix(0, 0, (1.5, 2.0, 3.0, 4.0)),
         *_wine_matrix(1, 0, WEIGHTS),
         *_wine_matrix(0, 1, WEIGHTS),
-    ),
-)
+    ]
+
+
+LINES: dict[str, list[Line]] = {
+    "miscoverage": [line for row in published("miscoverage") for line in _mis_covered(*row)],
+    "sizes": list(_sizes()),
+    "confusion": _confusion(),
+    "wine": _wine(),
+}
