@@ -7,12 +7,13 @@ import pytest
 from sklearn.datasets import load_wine
 from typer.testing import CliRunner
 
-from conftr import training
-from conftr.classifier import estimator
+from conftr import ConformalClassifier, training
+from conftr.classifier import artefact, estimator
 from conftr.cli import app
 from conftr.data.own import Wanted, read
-from conftr.experiments.user_file import dataset_of, rows_to_learn_from
+from conftr.experiments.user_file import chosen_for_fit, dataset_of, rows_to_learn_from
 from conftr.jobs import fitting
+from conftr.search.settings import SettingsFile
 
 GRID = """
 methods = ["cross-entropy"]
@@ -76,5 +77,28 @@ def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
     assert found["alpha"] == 0.1
     assert found["chosen"]["learning_rate"] == 0.1
     assert found["inefficiency"] < 2
+    fit = ["fit", str(file), "--target", "kind", "--settings", found["settings"], "--json"]
+    fitted = CliRunner().invoke(app, fit)
+    assert fitted.exit_code == 0, fitted.stderr
+    assert json.loads(fitted.stdout)["model"] == "wine-conftr"
+    assert artefact.load(tmp_path / "wine-conftr").method_ == "CrossEntropy"
+    other = CliRunner().invoke(app, [*fit, "--seed", "1", "--overwrite"])
+    assert "some of them would calibrate or be tested on" in other.stderr
+    assert "remove [searched] from the settings" in other.stderr
     wrong = CliRunner().invoke(app, command[:2])
     assert "say with --target which column" in wrong.stderr
+
+
+def test_a_fit_trains_as_the_settings_say(file):
+    own = read(file, Wanted("kind"))
+    settings = {"model": "mlp:8", "epochs": 3, "batch_size": 20, "learning_rate": 0.2}
+    one = {name: (value,) for name, value in {**settings, "temperature": 0.5}.items()}
+    found = SettingsFile(own={"conftr-class": one}, alphas=(0.2,))
+    alpha, training = chosen_for_fit(found, own, str(file), alpha=None, seed=0)
+    clf = ConformalClassifier(alpha, random_state=0, **training).fit(own.X, own.y)
+    assert (clf.epochs_, clf.batch_size_, clf.learning_rate_) == (3, 20, 0.2)
+    assert clf.model_.hidden == (8,)
+    assert (training["method"].alpha, training["method"].temperature) == (0.2, 0.5)
+    slow = SettingsFile(own={"conftr-class": one | {"weight_decay": (0.0,)}})
+    with pytest.raises(ValueError, match=r"trains with weight_decay = 0.0005; got 0.0"):
+        chosen_for_fit(slow, own, str(file), alpha=None, seed=0)

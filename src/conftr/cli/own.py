@@ -43,11 +43,17 @@ def fit(
     ],
     target: opt.Target = None,
     labels: opt.Labels = None,
-    alpha: Annotated[float, typer.Option(help=f"{opt.ALPHA}.")] = 0.1,
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the settings', else 0.1")
+    ] = None,
     score: opt.ScoreOption = opt.Score.THR,
     method: Annotated[
         opt.Method, typer.Option(help="How to train; auto keeps what has the smaller sets.")
     ] = opt.Method.AUTO,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="How to train: a settings file that `conftr sweep FILE` wrote."),
+    ] = None,
     shrink: opt.Shrink = None,
     avoid: opt.Avoid = None,
     separate: opt.Separate = None,
@@ -81,7 +87,9 @@ def fit(
     with in_words(_stopped(place)), watched(quiet or as_json) as watch, noted(watch):
         from conftr.cli import wishes
         from conftr.data.own import Wanted, by_text, read
+        from conftr.experiments.user_file import Chosen, chosen_for_fit
         from conftr.jobs import fitting, folders
+        from conftr.search.settings import read as read_settings
         from conftr.training import use_compilation_cache
 
         folders.check(place, overwrite=overwrite)
@@ -92,10 +100,15 @@ def fit(
         names = by_text(sorted(set(own.y.tolist())))
         shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
         use_compilation_cache()
+        chosen = Chosen(0.1 if alpha is None else alpha, {})
+        if settings:
+            chosen = chosen_for_fit(
+                read_settings(settings), own, file, alpha=alpha, seed=seed, test_share=test_share
+            )
         result = fitting.fit(
             own,
             fitting.Task(
-                alpha=alpha,
+                alpha=chosen.alpha,
                 score=score,
                 method=method,
                 shape=shape,
@@ -104,6 +117,7 @@ def fit(
                 time_limit=time_limit,
                 test_share=test_share,
                 seed=seed,
+                training=chosen.training,
             ),
             watch.step,
         )

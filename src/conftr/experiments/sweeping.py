@@ -114,16 +114,20 @@ def outcome(sweep: Sweep, record: Record) -> Record:
 
 def chosen(sweeps: Sequence[Sweep], records: Sequence[Record]) -> SettingsFile:
     """What sweeps of one dataset found, the method with the smallest sets first."""
-    sizes = [stages.last_stage(record)[0]["inefficiency"] for record in records]
-    pairs = sorted(zip(sizes, sweeps, records, strict=True), key=lambda one: one[0] or math.inf)
+    pairs = sorted(zip(sweeps, records, strict=True), key=lambda pair: _best_size(pair[1]))
     own = {
         sweep.method: {name: (value,) for name, value in {**sweep.base, **record["chosen"]}.items()}
-        for _, sweep, record in pairs
+        for sweep, record in pairs
     }
     first = sweeps[0]
     searched = {"data": first.dataset, "seed": first.seed}
     methods, score = tuple(own), first.score
     return SettingsFile({}, own, methods, (first.alpha,), score, searched=searched)
+
+
+def _best_size(record: Record) -> float:
+    size: float | None = stages.last_stage(record)[0]["inefficiency"]
+    return math.inf if size is None else size
 
 
 def write_settings(sweeps: Sequence[Sweep], records: Sequence[Record], store: Store) -> Path:

@@ -1,4 +1,4 @@
-"""A file of the user's own as the data of a sweep: the rows that `conftr fit` would learn from.
+"""A file of the user's own as the data of a sweep, and what the sweep found back to `conftr fit`.
 
 With the same alpha and seed, `conftr fit` keeps some rows to test on and draws others to calibrate
 on. Those are not here: what chose a model's settings must not calibrate or test it.
@@ -7,6 +7,7 @@ on. Those are not here: what chose a model's settings must not calibrate or test
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
@@ -19,11 +20,17 @@ from conftr.data.own import Own
 from conftr.data.own.labels import Integers
 from conftr.jobs import fitting
 from conftr.machine.digests import of_arrays
+from conftr.machine.plain_data import build
+from conftr.search.methods import objective_of
+from conftr.search.settings import SettingsFile
+from conftr.search.space import SGD, configured
 
 
-def dataset_of(own: Own, file: str, *, alpha: float, seed: int) -> Dataset:
+def dataset_of(
+    own: Own, file: str, *, alpha: float, seed: int, test_share: float | None = None
+) -> Dataset:
     """The rows to learn from, encoded, in a dataset named by the file and its content."""
-    mine = own.take(rows_to_learn_from(own, alpha=alpha, seed=seed))
+    mine = own.take(rows_to_learn_from(own, alpha=alpha, seed=seed, test_share=test_share))
     classes, y = labels.learn(mine.y)
     encoding = features.learn(mine.X)
     x = encoding.encode(mine.X)
@@ -37,9 +44,79 @@ def dataset_of(own: Own, file: str, *, alpha: float, seed: int) -> Dataset:
     )
 
 
-def rows_to_learn_from(own: Own, *, alpha: float, seed: int) -> Integers:
+class Chosen(NamedTuple):
+    """An alpha, and arguments of `ConformalClassifier` that say how to train for it."""
+
+    alpha: float
+    training: dict[str, Any]
+
+
+def chosen_for_fit(
+    file: SettingsFile,
+    own: Own,
+    name: str,
+    *,
+    alpha: float | None,
+    seed: int,
+    test_share: float | None = None,
+) -> Chosen:
+    """How `conftr fit` trains with the first method of a settings file.
+
+    Args:
+        file: settings of which there is one value each.
+        own: the rows that it is given.
+        name: of their file.
+        alpha: what was asked for; None for that of the settings, else 0.1.
+        seed: as in `conftr fit`.
+        test_share: as in `conftr fit`.
+
+    Returns:
+        What `conftr.jobs.fitting.Task` takes.
+
+    Raises:
+        ValueError: the settings were searched on other rows than those to learn from, of which
+            some may calibrate now; or ask for what `ConformalClassifier` cannot do.
+    """
+    alpha = (file.alphas or (0.1,))[0] if alpha is None else alpha
+    rows = dataset_of(own, name, alpha=alpha, seed=seed, test_share=test_share).name
+    searched = str(file.searched.get("data", rows))
+    if searched.rpartition("-")[2] != rows.rpartition("-")[2]:  # the digests of the rows
+        raise ValueError(
+            f"the settings were searched on other rows or columns ({searched}) than this fit would "
+            f"learn from ({rows}): some of them would calibrate or be tested on. Fit the same file "
+            f"as in the sweep, with its --alpha, --seed and --drop; or, if the two share no rows, "
+            f"remove [searched] from the settings."
+        )
+    return Chosen(alpha, _training(file, alpha))
+
+
+def _training(file: SettingsFile, alpha: float) -> dict[str, Any]:
+    method = file.names[0]
+    settings = file.only(method)
+    fixed = {name: value for name, value in SGD.items() if name != "learning_rate"}
+    for name, value in fixed.items():
+        if settings.get(name, value) != value:
+            raise ValueError(f"`conftr fit` trains with {name} = {value}; got {settings[name]!r}.")
+    network, objective, plan = configured(objective_of(method), settings, alpha)
+
+    def model(inputs: tuple[int, ...], classes: int) -> Any:
+        return build(network, inputs=inputs, classes=classes)
+
+    return {
+        "method": build(objective),
+        "model": network["hidden"] if network.kind == "MLP" else model,
+        "epochs": plan["epochs"],
+        "batch_size": plan["batch_size"],
+        "learning_rate": plan["optimiser"]["learning_rate"],
+    }
+
+
+def rows_to_learn_from(
+    own: Own, *, alpha: float, seed: int, test_share: float | None = None
+) -> Integers:
     """All rows but those that `conftr fit` would test and calibrate on."""
-    rest, _, _ = fitting.divided(own.y, fitting.Task(alpha=alpha, seed=seed))
+    task = fitting.Task(alpha=alpha, seed=seed, test_share=test_share)
+    rest, _, _ = fitting.divided(own.y, task)
     _, found = labels.learn(own.y[rest])
     drawn = int(check_random_state(seed).randint(2**31 - 1))
     division = divide(found, alpha=alpha, seed=drawn)

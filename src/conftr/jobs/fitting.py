@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Task:
     by_class: a threshold for each class.
     test_share: of the rows, kept to test on; None is a fifth, at most 10,000 rows.
     seed: of all that is random.
+    training: arguments of `ConformalClassifier` that say how to train, in place of `method`.
     """
 
     alpha: float = 0.1
@@ -40,6 +42,7 @@ class Task:
     time_limit: float | None = None
     test_share: float | None = None
     seed: int = 0
+    training: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +62,13 @@ def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Resu
     rest, test, notes = divided(own.y, task)
     clf = ConformalClassifier(
         alpha=task.alpha,
-        method=task.method,
         score=task.score,
         shape=task.shape,
         tune=task.tune,
         time_limit=task.time_limit,
         random_state=task.seed,
         progress=progress,
+        **{"method": task.method, **task.training},
     )
     learned = own.take(rest)
     clf.fit(learned.X, learned.y, "class" if task.by_class else learned.groups)
