@@ -679,13 +679,9 @@ def test_an_error_without_words_has_its_name(capsys):
     assert capsys.readouterr().err.splitlines()[0] == "conftr: MemoryError"
 
 
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [(["--adopt"], "which takes named datasets"), (["--alpha", "0"], "--alpha must lie strictly")],
-)
-def test_a_sweep_that_makes_no_sense_is_refused_at_once(place, option, words):
-    done = run("sweep", place / "rows.csv", "--target", "colour", *option)
-    assert words in done.stderr
+def test_a_sweep_that_makes_no_sense_is_refused_at_once(place):
+    done = run("sweep", place / "rows.csv", "--target", "colour", "--alpha", "0")
+    assert "--alpha must lie strictly" in done.stderr
     assert done.exit_code == 1
 
 

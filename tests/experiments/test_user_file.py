@@ -93,12 +93,12 @@ def test_a_fit_trains_as_the_settings_say(file):
     own = read(file, Wanted("kind"))
     settings = {"model": "mlp:8", "epochs": 3, "batch_size": 20, "learning_rate": 0.2}
     one = {name: (value,) for name, value in {**settings, "temperature": 0.5}.items()}
-    found = SettingsFile(own={"conftr-class": one}, alphas=(0.2,))
+    found = SettingsFile(by_method={"conftr-class": one}, alphas=(0.2,))
     alpha, training = chosen_for_fit(found, own, str(file), alpha=None, seed=0)
     clf = ConformalClassifier(alpha, random_state=0, **training).fit(own.X, own.y)
     assert (clf.epochs_, clf.batch_size_, clf.learning_rate_) == (3, 20, 0.2)
     assert clf.model_.hidden == (8,)
     assert (training["method"].alpha, training["method"].temperature) == (0.2, 0.5)
-    slow = SettingsFile(own={"conftr-class": one | {"weight_decay": (0.0,)}})
+    slow = SettingsFile(by_method={"conftr-class": one | {"weight_decay": (0.0,)}})
     with pytest.raises(ValueError, match=r"trains with weight_decay = 0.0005; got 0.0"):
         chosen_for_fit(slow, own, str(file), alpha=None, seed=0)

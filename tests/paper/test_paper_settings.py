@@ -28,7 +28,7 @@ def trained(dataset, method):
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_setting_can_be_built(dataset):
-    for method in settings_of(dataset).own:
+    for method in settings_of(dataset).by_method:
         _, objective, plan = trained(dataset, method)
         assert callable(build(objective))
         assert build(plan).epochs >= 1

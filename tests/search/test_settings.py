@@ -103,7 +103,7 @@ def test_a_file_there_and_back(described):
     file = read(described(FILE))
     assert read(described(toml(file, "A comment\nof two lines."))) == file
     found = SettingsFile(
-        own={"my_method.py:Focal": {"gamma": (1.5,)}},
+        by_method={"my_method.py:Focal": {"gamma": (1.5,)}},
         methods=("my_method.py:Focal",),
         searched={"data": "wine-12", "seed": 0},
     )
@@ -166,10 +166,10 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 
 def test_what_cannot_be_trained_is_refused_before_anything_is():
-    wrong = SettingsFile(own={"conftr": {"temperature": (0.0,)}})
+    wrong = SettingsFile(by_method={"conftr": {"temperature": (0.0,)}})
     with pytest.raises(ValueError, match="temperature must be"):
         sweeps(wrong, "digits", BASE, alpha=0.1)
-    wrong = replace(wrong, own={"conftr": {"learning_rate": (-1,)}})
+    wrong = replace(wrong, by_method={"conftr": {"learning_rate": (-1,)}})
     with pytest.raises(ValueError, match="learning_rate must be"):
         sweeps(wrong, "digits", BASE, alpha=0.1)
 
@@ -189,6 +189,6 @@ def test_batches_larger_than_the_data_are_left_out():
 
 def test_successive_halving_keeps_a_third_for_three_times_as_long():
     values = {"batch_size": (1, 2, 3), "learning_rate": (1, 2, 3), "temperature": tuple(range(8))}
-    file = halved(SettingsFile(own={"conftr": values}), 2)
+    file = halved(SettingsFile(by_method={"conftr": values}), 2)
     assert [stage.keep for stage in file.stages] == [24, 8, 1]
     assert [stage.share for stage in file.stages] == pytest.approx([1 / 9, 1 / 3, 1])

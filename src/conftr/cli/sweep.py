@@ -160,7 +160,7 @@ def _sweeps(
     alpha = _ALPHA if len(dataset.y_test) else _ALPHA_OF_FILE
     base = default_settings(dataset, (file.alphas or (alpha,))[0], rows)
     base |= {setting: value for setting, value in changes.items() if value is not None}
-    if not file.shared and not file.own:
+    if not file.shared and not file.by_method:
         thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
         file = replace(thinned, alphas=file.alphas, score=file.score)
     if halving is not None:

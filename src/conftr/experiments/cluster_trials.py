@@ -33,7 +33,7 @@ from conftr.machine.plain_data import build
 class TrialTask(NamedTuple):
     """A trial of a run, and where it will be kept."""
 
-    asked: Specification
+    specification: Specification
     number: int
     path: Path
 
@@ -51,44 +51,46 @@ def train_trials(
     """Train every trial of these runs that is not trained yet, all at once."""
     with ExitStack() as locks:
         tasks = list(_tasks(specifications, workspace, locks))
-        names = {one.asked.training.dataset for one in tasks}
+        names = {one.specification.training.dataset for one in tasks}
         datasets = {name: workspace.load(name) for name in names}
-        task = partial(one_trial, load=datasets.__getitem__)
+        task = partial(train_trial, load=datasets.__getitem__)
         done, total = 0, sum(map(_epochs, tasks))
         title = f"{', '.join(sorted(names))} trials"
         for number, (trial, notes) in executor.run(task, tasks):
             one = tasks[number]
             save_trial(one.path, trial)
             for note in notes:
-                own = f"trial {one.number} of {one.asked.trials}"
-                workspace.display.note(note.replace("trial 0 of 1", own))
+                number_of = f"trial {one.number} of {one.specification.trials}"
+                workspace.display.note(note.replace("trial 0 of 1", number_of))
             done += _epochs(one)
             workspace.display.step(title, done, total)
 
 
-def one_trial(task: TrialTask, *, load: Callable[[str], Dataset]) -> TrialResult:
+def train_trial(task: TrialTask, *, load: Callable[[str], Dataset]) -> TrialResult:
     """The task: train a trial, from its beginning."""
     notes: list[str] = []
     with warnings_noted(notes.append):
-        training = task.asked.training
-        materials = prepare(training, load)
-        fitted = fit_trials(training, [task.number], materials)
-        (trial,) = trained(fitted, materials)
+        training = task.specification.training
+        prepared = prepare(training, load)
+        fitted = fit_trials(training, [task.number], prepared)
+        (trial,) = trained(fitted, prepared)
     return TrialResult(trial, notes)
 
 
 def _tasks(
     specifications: Sequence[Specification], workspace: Workspace, locks: ExitStack
 ) -> Iterator[TrialTask]:
-    for asked in specifications:
-        if workspace.store.get(asked) is None:
-            paths = trial_files(asked, prepare(asked.training, workspace.load), workspace.runs)
+    for specification in specifications:
+        if workspace.store.get(specification) is None:
+            paths = trial_files(
+                specification, prepare(specification.training, workspace.load), workspace.runs
+            )
             locks.enter_context(alone(paths[0].parent))
             for number, path in enumerate(paths):
                 if load_trial(path) is None:
-                    yield TrialTask(asked, number, path)
+                    yield TrialTask(specification, number, path)
 
 
 def _epochs(task: TrialTask) -> int:
-    epochs: int = build(task.asked.training.plan).epochs
+    epochs: int = build(task.specification.training.plan).epochs
     return epochs

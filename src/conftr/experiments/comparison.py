@@ -61,7 +61,7 @@ class Comparison:
 
     def origin_of(self, method: Any) -> str:
         """Where the settings of a method come from."""
-        return self.origin if method in self.settings.own else DEFAULTS
+        return self.origin if method in self.settings.by_method else DEFAULTS
 
     def _training(self, method: Any, alpha: float, load: Callable[[str], data.Dataset]) -> Training:
         settings = self.settings.only(method)

@@ -53,13 +53,13 @@ def _group(rows: Rows, name: str) -> dict[str, Any]:
     leaving: share of its examples whose set holds a class of another group (mis-coverage).
     entering: share of the others' examples whose set holds a class of it.
     """
-    found = {
+    numbers = {
         "inefficiency": _numbers(rows, f"inefficiency[{name}]"),
         "coverage": _numbers(rows, f"coverage[{name}]"),
         "leaving": _numbers(rows, f"miscoverage[{name}->]"),
         "entering": _numbers(rows, f"miscoverage[->{name}]"),
     }
-    return {what: None if np.isnan(v).any() else spread(v) for what, v in found.items()}
+    return {what: None if np.isnan(v).any() else spread(v) for what, v in numbers.items()}
 
 
 def _matrix(rows: Rows, name: str) -> list[list[float]] | None:

@@ -115,14 +115,14 @@ def outcome(sweep: Sweep, record: Record) -> Record:
 def chosen(sweeps: Sequence[Sweep], records: Sequence[Record]) -> SettingsFile:
     """What sweeps of one dataset found, the method with the smallest sets first."""
     pairs = sorted(zip(sweeps, records, strict=True), key=lambda pair: _best_size(pair[1]))
-    own = {
+    by_method = {
         sweep.method: {name: (value,) for name, value in {**sweep.base, **record["chosen"]}.items()}
         for sweep, record in pairs
     }
     first = sweeps[0]
     searched = {"data": first.dataset, "seed": first.seed}
-    methods, score = tuple(own), first.score
-    return SettingsFile({}, own, methods, (first.alpha,), score, searched=searched)
+    methods, score = tuple(by_method), first.score
+    return SettingsFile({}, by_method, methods, (first.alpha,), score, searched=searched)
 
 
 def _best_size(record: Record) -> float:

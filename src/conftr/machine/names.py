@@ -65,9 +65,9 @@ def thing_of(name: str) -> Any:
     if "@" in name:
         return _of_module(name)
     for home in _HOMES:
-        found = getattr(import_module(home), name, None)
-        if callable(found):
-            return found
+        thing = getattr(import_module(home), name, None)
+        if callable(thing):
+            return thing
     raise ValueError(f"there is no class or function {name!r} in conftr.")
 
 
@@ -126,10 +126,10 @@ def _of_module(name: str) -> Any:
             f"{name} is defined in a file that has not been loaded, or has changed since: give it "
             f"as PATH/{place}:{rest.partition('@')[0]}."
         )
-    found = _attribute(import_module(place), rest.partition("@")[0])
-    if found is None or name_of(found) != name:
+    thing = _attribute(import_module(place), rest.partition("@")[0])
+    if thing is None or name_of(thing) != name:
         raise ValueError(f"{name} is not there any more: the module {place} has changed since.")
-    return found
+    return thing
 
 
 def _place(module: ModuleType) -> str:

@@ -18,6 +18,6 @@ def _with_beside(made: Exhibit, method: str | None) -> Exhibit:
 
 
 EXHIBITS: dict[str, Exhibit] = {
-    key: _with_beside(exhibit(key, _LINES[key], remarks(key)), told.get("beside"))
-    for key, told in described().items()
+    key: _with_beside(exhibit(key, _LINES[key], remarks(key)), about.get("beside"))
+    for key, about in described().items()
 }

@@ -104,8 +104,8 @@ class Exhibit:
         if trials is None:
             return self
 
-        def fewer(asked: Specification) -> Specification:
-            return dataclasses.replace(asked, trials=trials)
+        def fewer(run: Specification) -> Specification:
+            return dataclasses.replace(run, trials=trials)
 
         lines = [
             dataclasses.replace(
@@ -121,9 +121,9 @@ class Exhibit:
 
 def exhibit(key: str, lines: Iterable[Line], remarks: tuple[str, ...] = ()) -> Exhibit:
     """The exhibit that `exhibits.toml` describes, with its lines."""
-    told = described()[key]
-    headings, columns = tuple(told["headings"]), tuple(told["columns"])
-    return Exhibit(key, told["title"], told["place"], headings, columns, tuple(lines), remarks)
+    about = described()[key]
+    headings, columns = tuple(about["headings"]), tuple(about["columns"])
+    return Exhibit(key, about["title"], about["place"], headings, columns, tuple(lines), remarks)
 
 
 def published(key: str) -> list[Any]:

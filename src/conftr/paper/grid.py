@@ -43,7 +43,7 @@ _MANY = 10**6  # rows: no batch of these is left out
 def whole_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
     """Every combination of the paper's values, for all epochs."""
     batches = {"batch_size": _BATCHES.get(dataset, (1000, 500, 100))}
-    return _on(dataset, SettingsFile(own={m: batches | _values(m) for m in methods}))
+    return _on(dataset, SettingsFile(by_method={m: batches | _values(m) for m in methods}))
 
 
 def thinned_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
@@ -63,4 +63,6 @@ def _values(method: str) -> dict[str, Sequence[Any]]:
 def _on(dataset: str, grid: SettingsFile) -> SettingsFile:
     """With the network, epochs and alpha of a dataset."""
     known = settings_of(dataset)
-    return replace(grid, shared=known.shared, alphas=known.alphas[:1], methods=tuple(grid.own))
+    return replace(
+        grid, shared=known.shared, alphas=known.alphas[:1], methods=tuple(grid.by_method)
+    )

@@ -109,8 +109,8 @@ def _kept_apart(
             Cell(None, INEFFICIENCY),
         )
         against = plain(dataset, "conftr-class")
-        asked = parted(dataset, name, matrix_of(shape))
-        lines.append(Line((NAMES[dataset], words, f"{weight:g}"), asked, cells, against))
+        shaped = parted(dataset, name, matrix_of(shape))
+        lines.append(Line((NAMES[dataset], words, f"{weight:g}"), shaped, cells, against))
     return lines
 
 
@@ -150,7 +150,7 @@ def _mis_covered(
 ) -> list[Line]:
     """ConfTr + L_class, with L[K0, K1] = 1 and with L[K1, K0] = 1."""
     outward, inward = separating(classes)
-    asked = (
+    runs = (
         ("L = I", plain(dataset, "conftr-class")),
         ("L[K0, K1] = 1", parted(dataset, f"separate-{group}-out", outward)),
         ("L[K1, K0] = 1", parted(dataset, f"separate-{group}-in", inward)),
@@ -161,7 +161,7 @@ def _mis_covered(
             one,
             (Cell(size), Cell(out, leaving(group)), Cell(back, entering(group))),
         )
-        for (loss, one), (size, out, back) in zip(asked, numbers, strict=True)
+        for (loss, one), (size, out, back) in zip(runs, numbers, strict=True)
     ]
 
 
@@ -185,9 +185,9 @@ def _wine_matrix(y: int, k: int, values: Sequence[float]) -> list[Line]:
     for value in values:
         matrix = [[1.0, 0.0], [0.0, 1.0]]
         matrix[y][k] = value
-        asked = parted("winequality", f"L{y}{k}-{value:g}", tuple(map(tuple, matrix)))
+        shaped = parted("winequality", f"L{y}{k}-{value:g}", tuple(map(tuple, matrix)))
         against = plain("winequality", "conftr-class")
-        lines.append(Line((f"L[{y}, {k}]", f"{value:g}"), asked, _wine_cells(), against))
+        lines.append(Line((f"L[{y}, {k}]", f"{value:g}"), shaped, _wine_cells(), against))
     return lines
 
 

@@ -74,12 +74,12 @@ def coarse(
         The values and the stages.
     """
     sizes = tuple(size for size in batches if size <= rows) or (max(1, rows // 4),)
-    own = {method: {"batch_size": sizes} | dict(_thinned(method)) for method in methods}
+    by_method = {method: {"batch_size": sizes} | dict(_thinned(method)) for method in methods}
     stages = stages or (SMALL if rows < 5000 else FEW_EPOCHS_FIRST)
-    if "cross-entropy-tuned" in own:
-        own["cross-entropy-tuned"]["epochs"] = (epochs // 5, epochs // 2, epochs)
+    if "cross-entropy-tuned" in by_method:
+        by_method["cross-entropy-tuned"]["epochs"] = (epochs // 5, epochs // 2, epochs)
         stages = stages if stages is SMALL else ALL_EPOCHS
-    return SettingsFile(own=own, methods=tuple(methods), stages=stages)
+    return SettingsFile(by_method=by_method, methods=tuple(methods), stages=stages)
 
 
 def _thinned(method: Any) -> Grid:

@@ -54,8 +54,10 @@ class Measurements:
     def known(self, attempts: Sequence[Attempt]) -> Sizes:
         """Those that have a file."""
         files = {attempt: self.file(attempt) for attempt in attempts}
-        found = {one: json.loads(file.read_text()) for one, file in files.items() if file.exists()}
-        return {attempt: content["size"] for attempt, content in found.items()}
+        contents = {
+            one: json.loads(file.read_text()) for one, file in files.items() if file.exists()
+        }
+        return {attempt: content["size"] for attempt, content in contents.items()}
 
     def keep(self, sizes: Sizes) -> None:
         """Write those that have none."""
@@ -92,12 +94,12 @@ def measure(
         report = lambda epochs: display.step(title, done + epochs, total)  # noqa: E731
         task = partial(_kept, task=task, measurements=measurements, report=report)
     for number, new in executor.run(task, bundles):
-        found = dict(zip(bundles[number], new, strict=True))
-        measurements.keep(found)
+        sizes_of_bundle = dict(zip(bundles[number], new, strict=True))
+        measurements.keep(sizes_of_bundle)
         shutil.rmtree(measurements.state(bundles[number]), ignore_errors=True)
         done += sum(one.epochs for one in bundles[number])
         display.step(title, done, total)
-        yield found
+        yield sizes_of_bundle
 
 
 def sizes(

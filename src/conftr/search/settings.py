@@ -60,14 +60,14 @@ ONE_STAGE = (Stage(),)
 class SettingsFile:
     """What a file of settings says.
 
-    shared: values of settings, for every method that has them. own: by method, those of its own.
+    shared: values of settings, for every method that has them. by_method: those of a method alone.
     methods: which, where that is said. alphas: () where they are left open. score: None likewise.
     stages: of a sweep.
     searched: where the settings come from, as plain data that a sweep has written.
     """
 
     shared: Grid = field(default_factory=dict)
-    own: Mapping[str, Grid] = field(default_factory=dict)
+    by_method: Mapping[str, Grid] = field(default_factory=dict)
     methods: tuple[str, ...] = ()
     alphas: tuple[float, ...] = ()
     score: str | None = None
@@ -77,12 +77,12 @@ class SettingsFile:
     @property
     def names(self) -> tuple[str, ...]:
         """The methods: those named, those that have values of their own, or the usual ones."""
-        return self.methods or tuple(self.own) or USUAL
+        return self.methods or tuple(self.by_method) or USUAL
 
     def of(self, method: Any) -> dict[str, tuple[Any, ...]]:
         """A method's values: of the shared ones those that it has, and its own."""
         legal = space.names(objective_of(method))
-        own = self.own.get(method, {})
+        own = self.by_method.get(method, {})
         # Its own come last: the order of combinations, and so a sweep's name, follows that here.
         values = {**{name: self.shared[name] for name in self.shared if name not in own}, **own}
         return {name: tuple(value) for name, value in values.items() if name in legal}
@@ -101,17 +101,19 @@ class SettingsFile:
     def changed(self, **changes: Any) -> SettingsFile:
         """The same with one value of some settings for all methods, but for those that are None."""
         given = {name: (value,) for name, value in changes.items() if value is not None}
-        own = {
+        by_method = {
             method: {name: values for name, values in grid.items() if name not in given}
-            for method, grid in self.own.items()
+            for method, grid in self.by_method.items()
         }
-        return replace(self, shared={**self.shared, **given}, own=own)
+        return replace(self, shared={**self.shared, **given}, by_method=by_method)
 
     def with_methods(self, names: Sequence[str] | None) -> SettingsFile:
         """The same for these methods, refused where it has no values for one; None for all."""
-        lacking = [name for name in names or () if self.own and name not in self.own]
+        lacking = [name for name in names or () if self.by_method and name not in self.by_method]
         if lacking:
-            raise SettingsError(f"there are values for {', '.join(self.own)}; got {lacking[0]!r}.")
+            raise SettingsError(
+                f"there are values for {', '.join(self.by_method)}; got {lacking[0]!r}."
+            )
         return replace(self, methods=tuple(names or self.methods))
 
 
@@ -157,7 +159,7 @@ def toml(file: SettingsFile, comment: str) -> str:
     lines += _pairs({name: value for name, value in head.items() if value not in (None, [], ())})
     tables: dict[str, Mapping[str, Any]] = {"searched": file.searched}
     tables["settings"] = {name: _listed(values) for name, values in file.shared.items()}
-    for method, grid in file.own.items():
+    for method, grid in file.by_method.items():
         values = {name: _listed(values) for name, values in grid.items()}
         tables[f"settings.{_key(method)}"] = values
     for name, table in tables.items():
@@ -178,8 +180,8 @@ def _key(name: str) -> str:
 
 def _listed(values: Iterable[Any]) -> Any:
     """Several values as a list, one as itself."""
-    found = list(values)
-    return found[0] if len(found) == 1 else found
+    several = list(values)
+    return several[0] if len(several) == 1 else several
 
 
 def _checked(content: Mapping[str, Any]) -> SettingsFile:
@@ -208,13 +210,13 @@ def _check_names(file: SettingsFile) -> None:
     """Every method is one, every setting one that a method has, every value of its kind."""
     for method in file.methods:
         objective_of(method)
-    every = (*METHODS, *file.own, *file.methods)
+    every = (*METHODS, *file.by_method, *file.methods)
     _only(
         file.shared,
         [name for one in every for name in space.names(objective_of(one))],
         "[settings]",
     )
-    for method, grid in file.own.items():
+    for method, grid in file.by_method.items():
         _only(grid, space.names(objective_of(method)), f"[settings.{_key(method)}]")
     for method in file.names:
         for name, values in file.of(method).items():

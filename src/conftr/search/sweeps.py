@@ -17,7 +17,7 @@ from conftr.search import text
 from conftr.search.attempts import Attempt, Evaluation, Training
 from conftr.search.methods import objective_of, title_of
 from conftr.search.settings import ONE_STAGE, Grid, SettingsFile, Stage
-from conftr.search.space import Settings, configured
+from conftr.search.space import Configured, Settings, configured
 
 SHARE, AT_MOST = 0.3, 5000  # of the training split are held out to choose settings on
 
@@ -61,9 +61,11 @@ class Sweep:
 
     def attempts(self, settings: Settings, stage: Stage) -> list[Attempt]:
         """What a configuration trains in a stage, on each division of the training split."""
-        evaluation = Evaluation((self.alpha,), splits=10, scores=(text.score(self.score),))
-        trainings = [self._training(settings, stage, i) for i in range(stage.repeats)]
-        return [Attempt(training, evaluation) for training in trainings]
+        whole = {**self.base, **settings}
+        whole["epochs"] = max(1, round(stage.share * whole["epochs"]))
+        trained = configured(self.objective, whole, self.alpha)
+        seeds = range(1000 * self.seed, 1000 * self.seed + stage.repeats)
+        return [Attempt(self._training(trained, seed), self._evaluation) for seed in seeds]
 
     @cached_property
     def name(self) -> str:
@@ -71,21 +73,14 @@ class Sweep:
         every = product(self.stages, self.configurations())
         return digest((self.stages, *(self.attempts(one, stage)[0] for stage, one in every)))
 
-    def _training(self, settings: Settings, stage: Stage, repeat: int) -> Training:
-        """A repeat has a division and a seed of its own."""
-        whole = {**self.base, **settings}
-        seed = 1000 * self.seed + repeat
-        epochs = max(1, round(stage.share * whole["epochs"]))
-        model, objective, plan = configured(self.objective, whole, self.alpha)
-        return Training(
-            self.dataset,
-            model,
-            objective,
-            plan.replace(epochs=epochs),
-            seed,
-            resampled=False,
-            pool=part("held_out", share=SHARE, at_most=AT_MOST, seed=seed),
-        )
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return Evaluation((self.alpha,), splits=10, scores=(text.score(self.score),))
+
+    def _training(self, trained: Configured, seed: int) -> Training:
+        """Each seed has a division of its own."""
+        pool = part("held_out", share=SHARE, at_most=AT_MOST, seed=seed)
+        return Training(self.dataset, *trained, seed, resampled=False, pool=pool)
 
 
 def sweeps(
@@ -106,7 +101,7 @@ def sweeps(
     Raises:
         ValueError: a value is out of range; the message names it.
     """
-    asked = [
+    made = [
         Sweep(
             dataset,
             method,
@@ -119,11 +114,11 @@ def sweeps(
         )
         for method in file.names
     ]
-    for sweep in asked:
+    for sweep in made:
         for settings in sweep.configurations():
             (attempt,) = sweep.attempts(settings, Stage())
             build(attempt.training.plan)
-    return asked
+    return made
 
 
 def _chosen_by(method: Any) -> str:
