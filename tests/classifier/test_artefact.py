@@ -16,8 +16,9 @@ import safetensors.numpy
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
-from conftr.classifier import artefact
+from conftr.classifier import artefact, packing
 from conftr.classifier.artefact import ArtefactError
+from conftr.classifier.calibration import Grouping
 from conftr.classifier.estimator import ConformalClassifier, evidence_of
 from conftr.members.outside import Logits, Probabilities
 
@@ -94,7 +95,7 @@ def test_settings_and_choices_come_back(clf, saved):
 
 def test_a_loaded_classifier_can_be_calibrated_and_fitted(saved):
     found = conftr.load(saved)
-    found.calibrate(X, NAMES[LABELS], alpha=0.2)
+    found.calibrate(X + 0.01, NAMES[LABELS], alpha=0.2)
     assert found.alpha_ == 0.2
     assert found.set_params(model=()).fit(X, NAMES[LABELS]).n_train_ == 240
 
@@ -157,8 +158,48 @@ def test_groups_come_back(groups, tmp_path):
     np.testing.assert_array_equal(found.predict_set(X, of_rows), clf.predict_set(X, of_rows))
     assert found.calibration_.names == clf.calibration_.names
     lines = (inside(tmp_path) / "thresholds.csv").read_text().splitlines()
-    assert lines[0] == f"alpha,{clf.calibration_.by},calibration_examples,threshold"
+    assert lines[0] == f"alpha,{clf.calibration_.by.kind},calibration_examples,threshold"
     assert len(lines) == 1 + 13 * len(clf.thresholds_)
+
+
+@pytest.mark.parametrize("name", ["class", "all", "group", "site", None])
+def test_what_makes_groups_is_saved_beside_its_name(name, tmp_path):
+    groups = pd.Series(np.array(["n", "s"])[np.arange(300) % 2], name=name)
+    clf = fitted(groups=groups, model=(8,))
+    found = conftr.load(conftr.save(clf, tmp_path))
+    assert found.calibration_.by == clf.calibration_.by == Grouping("column", name)
+    np.testing.assert_array_equal(found.predict_set(X, groups), clf.predict_set(X, groups))
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "meant"),
+    [
+        ("all", None, Grouping("all")),
+        ("class", "colour", Grouping("class")),
+        ("site", "site", Grouping("column", "site")),
+        ("group", "group", Grouping("column", "group")),
+        ("group", "class", Grouping("column", "class")),  # which went under another name
+        ("group", None, Grouping("column", "group")),
+    ],
+)
+def test_format_1_is_read(clf, written, asked, meant):
+    shown = evidence_of(clf, X, NAMES[LABELS], provenance={"group_by": asked})
+    files = packing.pack(clf, shown)
+    told = json.loads(files["settings.json"])
+    told["calibration"] = {"by": written, "names": told["calibration"]["names"]}
+    files["settings.json"] = json.dumps(told).encode()
+    del files["known_rows.safetensors"]
+    found = packing.unpack(files)
+    assert found.calibration_.by == meant
+    assert not hasattr(found, "known_rows_")
+
+
+def test_rows_that_trained_are_known_after_loading(clf, saved):
+    found = conftr.load(saved)
+    np.testing.assert_array_equal(found.known_rows_.digests, clf.known_rows_.digests)
+    assert (inside(saved) / "known_rows.safetensors").stat().st_size < 300 * 8 + 200
+    with pytest.warns(conftr.CalibrationWarning, match="rows that the model has learned from"):
+        found.calibrate(X, NAMES[LABELS])
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
@@ -254,8 +295,8 @@ def change_manifest(saved, change):
 
 
 def test_a_newer_format_is_refused(saved):
-    change_manifest(saved, lambda manifest: manifest.update(format=2))
-    with pytest.raises(ArtefactError, match=r"manifest.json has format 2.* install a newer one"):
+    change_manifest(saved, lambda manifest: manifest.update(format=3))
+    with pytest.raises(ArtefactError, match=r"manifest.json has format 3.* install a newer one"):
         conftr.load(saved)
 
 

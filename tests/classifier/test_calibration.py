@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.classifier.calibration import ALL, CLASS, calibrated, group_values, grouping
+from conftr.classifier.calibration import ALL, CLASS, Grouping, calibrated, group_values, grouping
 from conftr.conformal.quantile import examples_needed
 
 pytestmark = pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
@@ -15,6 +15,7 @@ TEST = RNG.integers(0, 20, (M, K)).astype(np.float32) / 8
 Y = RNG.integers(0, K, N)
 IDS, TEST_IDS = RNG.integers(0, 3, N), RNG.integers(0, 3, M)
 NAMES = np.array(["north", "south", "west"])
+REGION = Grouping("column", "region")
 ALPHAS = pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.25, 0.5, 0.9])
 
 
@@ -43,16 +44,16 @@ def test_one_for_each_class(alpha):
 @ALPHAS
 def test_one_for_each_group(alpha):
     taus = conftr.calibrate(CAL, Y, alpha, groups=IDS)
-    found = kept(by="region", groups=NAMES[IDS])
+    found = kept(by=REGION, groups=NAMES[IDS])
     np.testing.assert_array_equal(found.thresholds(alpha), taus)
     sets = found.sets(TEST, found.places(NAMES[TEST_IDS], M), alpha)
     np.testing.assert_array_equal(sets, conftr.predict(TEST, taus[TEST_IDS][:, None]))
 
 
-@pytest.mark.parametrize("by", [ALL, CLASS, "region"])
+@pytest.mark.parametrize("by", [ALL, CLASS, REGION], ids=lambda by: by.kind)
 def test_standings_make_the_same_sets(by):
-    found = kept(by=by, groups=NAMES[IDS] if by == "region" else None)
-    places = found.places(NAMES[TEST_IDS] if by == "region" else None, M)
+    found = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
+    places = found.places(NAMES[TEST_IDS] if by == REGION else None, M)
     standing = found.standing(TEST, places)
     for alpha in (0.05, 0.2, 0.7):
         ranks = np.array([conftr.conformal.quantile.rank(n, alpha) for n in found.sizes])
@@ -61,7 +62,7 @@ def test_standings_make_the_same_sets(by):
 
 
 def test_an_unseen_group_gets_every_class():
-    found = kept(by="region", groups=NAMES[IDS])
+    found = kept(by=REGION, groups=NAMES[IDS])
     places = found.places(["east", "north"], 2)
     np.testing.assert_array_equal(places, [-1, 0])
     assert found.sets(TEST[:2], places, 0.5)[0].all()
@@ -72,7 +73,7 @@ def test_an_unseen_group_gets_every_class():
     [
         ({}, f"45 calibration examples are too few for alpha = 0.01, .* least {99}"),
         ({"by": CLASS}, r"each class; too few for a \(\d+\), b \(\d+\), c"),
-        ({"by": "region", "groups": NAMES[IDS]}, r"each region; too few for north"),
+        ({"by": REGION, "groups": NAMES[IDS]}, r"each group of 'region'; too few for north"),
     ],
 )
 @pytest.mark.filterwarnings("default::conftr.CalibrationWarning")
@@ -95,7 +96,9 @@ def test_what_groups_are_called():
 
     assert grouping(None, 2)[0] == ALL
     assert grouping("class", 2) == (CLASS, None)
-    assert grouping([1, 2], 2)[0] == "group"
-    assert grouping(pl.Series("clinic", [1, 2]), 2)[0] == "clinic"
+    assert grouping([1, 2], 2)[0] == Grouping("column")
+    # A name is a name: none of them means a kind of groups.
+    for name in ("clinic", "class", "all", "group", "column"):
+        assert grouping(pl.Series(name, [1, 2]), 2)[0] == Grouping("column", name)
     with pytest.raises(ValueError, match='"class", "all" or one group a row'):
         grouping("clinic", 2)

@@ -1,12 +1,19 @@
 """Which examples train, choose and calibrate: sizes, chances, and what calibration never sees."""
 
 import numpy as np
+import polars as pl
 import pytest
 
-from conftr.classifier.division import divide
+from conftr.classifier.division import by_number, calibration_size, order, seed_of
+from conftr.classifier.division import divide as divide_in_order
 from conftr.conformal.quantile import examples_needed
 
 LABELS = np.repeat(np.arange(5), [400, 300, 200, 97, 3])
+
+
+def divide(labels, *, seed, drawn=None, **sizes):
+    """With rows that are all different."""
+    return divide_in_order(labels, drawn or by_number(len(labels), seed), seed=seed, **sizes)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.1])
@@ -89,3 +96,72 @@ def test_there_is_a_threshold_where_half_of_the_examples_suffice():
             needed = examples_needed(alpha)
             assert calibration >= min(needed, n // 3)
             assert calibration >= needed or needed > n // 2
+
+
+ROWS = np.random.default_rng(0).normal(size=(300, 4))
+
+
+def parts_of(X, labels, **asked):
+    drawn = order(X, seed=0)
+    return divide(labels, seed=0, drawn=drawn, alpha=0.1, **asked), drawn
+
+
+@pytest.mark.parametrize("copies", [2, 4])
+def test_copies_are_in_one_part_and_count_once_outside_training(copies):
+    X, labels = np.tile(ROWS, (copies, 1)), np.tile(np.arange(300) % 3, copies)
+    parts, drawn = parts_of(X, labels, validation=40)
+    assert drawn.copies == 300 * (copies - 1)
+    example = np.arange(len(X)) % 300
+    seen = [set(example[part]) for part in parts]
+    assert not seen[0] & seen[1]
+    assert not seen[0] & seen[2]
+    assert not seen[1] & seen[2]
+    assert [len(own) for own in seen] == [200, 40, 60]
+    assert [len(part) for part in parts] == [200 * copies, 40, 60]
+
+
+def test_the_class_of_a_copy_that_counts_is_drawn_at_random():
+    """Several people may have looked at one example; a file may be sorted by what they said."""
+    X, labels = np.tile(ROWS, (2, 1)), np.repeat([0, 1], 300)
+    parts, _ = parts_of(X, labels)
+    assert 10 < labels[parts.calibration].sum() < 50
+
+
+def test_rows_that_are_equal_by_chance_are_drawn_one_by_one():
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"sex": rng.choice(["f", "m"], 600), "site": rng.integers(0, 4, 600)})
+    parts, drawn = parts_of(X, rng.integers(0, 2, 600))
+    assert (drawn.copies, drawn.twins) == (0, 592)
+    assert sum(map(len, parts)) == 600
+
+
+def test_the_order_is_that_of_what_rows_hold():
+    """So that rows stay in their part in another file, among others, or in another library."""
+    drawn = order(ROWS, seed=5).places
+    turned = np.random.default_rng(1).permutation(300)
+    np.testing.assert_array_equal(order(ROWS[turned], seed=5).places, drawn[turned])
+    frame = pl.DataFrame(ROWS, schema=["a", "b", "c", "d"])
+    np.testing.assert_array_equal(order(frame, seed=5).places, drawn)
+    more = order(np.concatenate([ROWS, ROWS[:50] + 1]), seed=5).places[:300]
+    np.testing.assert_array_equal(np.argsort(more), np.argsort(drawn))
+    assert (order(ROWS, seed=6).places != drawn).mean() > 0.9
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.1, 0.02, 0.01])
+def test_some_rows_are_never_held_out(alpha):
+    """Whatever the test share, as long as the parts fit into three fifths."""
+    drawn = order(ROWS, seed=0)
+    free = set(drawn.never_held_out)
+    assert len(free) == 119
+    for tested in (30, 60, 100, 150):
+        rest, behind = drawn.after(tested)
+        calibration = divide(LABELS[: len(rest)], seed=0, drawn=behind, alpha=alpha).calibration
+        assert len(calibration) == calibration_size(len(rest), alpha)
+        if tested + len(calibration) <= drawn.most_held_out:
+            assert not free & set(rest[calibration])
+            assert not free & set(drawn.one_each(0)[:tested])
+
+
+def test_a_seed_is_that_of_scikit_learn():
+    assert seed_of(3) == seed_of(np.random.RandomState(3)) == seed_of(3)
+    assert seed_of(3) != seed_of(4)

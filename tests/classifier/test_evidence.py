@@ -60,7 +60,6 @@ def test_one_threshold_for_each_class(alpha):
         groups=None,
         group_names=tuple("abcd"),
         calibration_sizes=tuple(np.bincount(Y_CAL, minlength=K)),
-        group_by="class",
     )
     taus = conftr.calibrate(CAL, Y_CAL, alpha, groups="labels")
     np.testing.assert_array_equal(found.sets(alpha=alpha), conftr.predict(TEST, taus))

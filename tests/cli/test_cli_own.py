@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -18,12 +19,15 @@ from typer.testing import CliRunner
 
 from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
 from conftr.classifier import artefact
+from conftr.classifier.division import order, seed_of
+from conftr.classifier.evidence import Candidate, Evidence
 from conftr.cli import app, wishes
 from conftr.cli.console import in_words
 from conftr.conformal.metrics import coverage_law
-from conftr.data.dataset import permutation
+from conftr.features.rows import digests
 from conftr.jobs import answers, summary
 from conftr.machine import disk
+from conftr.report import numbers
 
 CLASSES = ["blue", "green", "red"]
 
@@ -220,15 +224,74 @@ def test_the_same_command_gives_the_same_model_and_json(model, place, tmp_path):
 
 
 def test_what_the_user_should_know_of_a_file_is_said(place, tmp_path):
-    frame = pl.concat([rows(700, 0), rows(1, 1).with_columns(colour=pl.lit("pink"))])
-    frame = frame.with_columns(id=pl.Series([f"row {i}" for i in range(701)]))
-    frame.write_csv(tmp_path / "rows.csv")
+    rows(200, 0).write_csv(tmp_path / "rows.csv")
     arguments = [tmp_path / "rows.csv", *FIT[:2], *FIT[4:], "--out", tmp_path / "model"]
-    seeds = (seed for seed in range(100) if 700 in permutation(701, seed)[:140])
-    done = ran("fit", *arguments, "--seed", next(seeds))
-    assert "column 'id' is different in every row" in done.stderr
-    assert "too rare to be tested on, and only learned from: pink" in done.stderr
-    assert "pink" in artefact.evidence(tmp_path / "model").classes
+    assert "column 'id' is different in every row" in ran("fit", *arguments).stderr
+
+
+@pytest.fixture(scope="module")
+def with_strangers(place, tmp_path_factory):
+    """A fit on a file in which one row of seven is of a class that no other row has."""
+    folder = tmp_path_factory.mktemp("strangers")
+    number = pl.int_range(pl.len())
+    stranger = pl.format("shade {}", number)
+    frame = rows(700, 0).with_columns(
+        colour=pl.when(number % 7 == 0).then(stranger).otherwise("colour")
+    )
+    frame.write_csv(folder / "rows.csv")
+    done = ran("fit", folder / "rows.csv", *FIT, "--out", folder / "model", "--json")
+    return folder / "model", json.loads(done.stdout)
+
+
+def test_test_rows_of_classes_that_were_not_learned_count_as_missed(with_strangers):
+    model, found = with_strangers
+    shown = artefact.evidence(model)
+    assert 10 < found["unseen_rows"] == shown.unseen < 30
+    assert found["test_rows"] == len(shown.labels) + shown.unseen == 140
+    assert found["coverage"] == found["covered"] / 140
+    assert found["covered"] <= 140 - shown.unseen
+    assert found["verdict"] == "agrees"  # the promise is for the others
+    known = artefact.load(model).classes_
+    assert set(found["classes"]) == set(known)
+    rows_of = shown.provenance["rows"]
+    assert sum(rows_of.values()) == 700
+    kept_aside = 140 + rows_of["calibrated on"] + rows_of["of classes that were not learned"]
+    unseen = shown.unseen + rows_of["of classes that were not learned"]
+    assert found["unseen_share"] == unseen / kept_aside
+    assert abs(found["unseen_share"] - 1 / 7) < 0.08
+
+
+def test_the_promise_says_that_it_is_for_known_classes(with_strangers):
+    model, found = with_strangers
+    words = dict(summary.lines(found))
+    share = f"{100 * found['unseen_share']:.1f} %"
+    assert f"if it is one of the {len(found['classes'])} that were learned" in words["Promise"]
+    assert f"about {share} of all rows are of others." in words["Promise"]
+    unseen = f"of which {found['unseen_rows']} are of classes that were not learned, and so missed"
+    assert unseen in words["Coverage"]
+    page = (model / "report.html").read_text()
+    assert "The promise is for the" in page
+    assert f"{share.removesuffix(' %')}&nbsp;%" in page
+    assert 'data-value="known"' in page
+
+
+def test_nothing_is_said_of_unknown_classes_where_there_are_none(fitted, model):
+    assert "learned" not in told(fitted)["Promise"]
+    assert "The promise is for the" not in (model / "report.html").read_text()
+
+
+def test_copies_are_kept_together_and_counted_once(place, tmp_path):
+    once = rows(200, 0).drop("site", "code", "ok")
+    pl.concat([once] * 4).sample(fraction=1, shuffle=True, seed=0).write_csv(tmp_path / "rows.csv")
+    done = ran("fit", tmp_path / "rows.csv", *FIT, "--out", tmp_path / "model")
+    assert "600 rows of 800 repeat others" in done.stderr
+    found = artefact.evidence(tmp_path / "model").provenance["rows"]
+    assert found == {"trained on": 496, "chosen on": 0, "calibrated on": 36, "tested on": 40}
+    clf = artefact.load(tmp_path / "model")
+    tested = artefact.evidence(tmp_path / "model").cells
+    learned = clf.known_rows_.share(digests(pl.DataFrame(tested).cast(pl.Float64, strict=False)))
+    assert len(tested) == 40
+    assert learned == 0
 
 
 def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
@@ -335,7 +398,7 @@ def test_groups_have_their_own_promise(place, tmp_path):
     assert found["group_by"] == "site"
     assert [group["name"] for group in found["groups"]] == ["north", "south"]
     words = dict(summary.lines(found))
-    assert words["Promise"].endswith("hold the true class, in each site.")
+    assert words["Promise"].endswith("hold the true class, in each group of 'site'.")
     assert "2 of 2 groups agree with the promise" in words["Coverage"]
     assert sum(group["test_rows"] for group in found["groups"]) == found["test_rows"]
     elsewhere = rows(40, 3).with_columns(site=pl.lit("west"))
@@ -349,6 +412,65 @@ def test_groups_have_their_own_promise(place, tmp_path):
     # Thresholds for sites say nothing of other groups.
     anew = ["calibrate", out, place / "new.csv", "--group-by", "code", "--out", tmp_path / "anew"]
     assert "Before" not in told(ran(*anew))
+
+
+@pytest.mark.parametrize("name", ["class", "y"])
+def test_no_name_of_a_column_has_a_meaning_of_its_own(place, tmp_path, name):
+    """Other columns hold the same words in another sense; none is taken for the one asked for."""
+    names = ["class", "all", "group", "y", "column"]
+    turned = pl.col("site").replace({"north": "south", "south": "north"})
+    for file, n, seed in (("rows.csv", 700, 0), ("new.csv", 400, 1)):
+        frame = rows(n, seed).with_columns(
+            (pl.col("site") if one == name else turned).alias(one) for one in names
+        )
+        frame.drop("site").write_csv(tmp_path / file)
+    out = tmp_path / "model"
+    done = ran("fit", tmp_path / "rows.csv", *FIT, "--group-by", name, "--out", out, "--json")
+    found = json.loads(done.stdout)
+    assert (found["grouping"], found["group_by"]) == ("column", name)
+    assert f"in each group of {name!r}" in dict(summary.lines(found))["Promise"]
+    clf, asked = artefact.load(out), pl.read_csv(tmp_path / "new.csv")
+    sets = tmp_path / "sets.jsonl"
+    ran("predict", out, tmp_path / "new.csv", "--out", sets)
+    expected = clf.predict_labels(asked.select(clf.feature_names_in_.tolist()), asked[name])
+    assert pl.read_ndjson(sets)["set"].to_list() == expected
+    if name == "y":
+        return
+    anew = ran("calibrate", out, tmp_path / "new.csv", "--out", tmp_path / "anew", "--json")
+    assert json.loads(anew.stdout)["before"]["group_by"] == name
+    assert artefact.load(tmp_path / "anew").calibration_.by == clf.calibration_.by
+
+
+def test_groups_without_a_name_are_in_no_file(place, tmp_path):
+    frame = rows(200, 0).drop("id")
+    clf = ConformalClassifier(method="cross-entropy", model=(), epochs=1, random_state=0)
+    clf.fit(frame.drop("colour"), frame["colour"].to_numpy(), frame["site"].to_numpy())
+    artefact.save(clf, tmp_path / "model")
+    done = run("predict", tmp_path / "model", place / "new.csv")
+    assert "the groups were given without a name" in done.stderr
+
+
+def test_the_file_that_a_model_has_learned_from_cannot_calibrate_it(model, place, tmp_path):
+    (tmp_path / "renamed.csv").write_bytes((place / "rows.csv").read_bytes())
+    for file in (place / "rows.csv", tmp_path / "renamed.csv"):
+        done = run("calibrate", model, file, "--out", tmp_path / "anew")
+        assert done.exit_code == 1
+        assert "is the file that the model has learned from, rows.csv" in done.stderr
+    # Nor after a calibration in between, on a file that may be taken again.
+    ran("calibrate", model, place / "new.csv", "--out", tmp_path / "anew")
+    done = run("calibrate", tmp_path / "anew", place / "rows.csv", "--out", tmp_path / "again")
+    assert "is the file that the model has learned from, rows.csv" in done.stderr
+    ran("calibrate", tmp_path / "anew", place / "new.csv", "--out", tmp_path / "again")
+
+
+def test_rows_that_trained_are_noticed_in_another_file(model, tmp_path):
+    pl.concat([rows(700, 0)[:300], rows(300, 8)]).write_csv(tmp_path / "half.csv")
+    done = ran("calibrate", model, tmp_path / "half.csv", "--out", tmp_path / "anew")
+    said = re.search(r"about (\d+) % of these rows equal rows that the model has", done.stderr)
+    assert 20 < int(said[1]) < 50
+    rows(300, 8).write_csv(tmp_path / "fresh.csv")
+    done = ran("calibrate", model, tmp_path / "fresh.csv", "--out", tmp_path / "other")
+    assert "equal rows" not in done.stderr
 
 
 def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
@@ -441,6 +563,37 @@ def test_names_of_classes_that_are_numbers_are_names(tmp_path):
     assert found["candidates"][0]["accuracy"] > 0.7
 
 
+@pytest.fixture
+def animals(tmp_path):
+    """Outputs of three classes, and their names as labels."""
+    p, y = outputs(1000, 1)
+    np.save(tmp_path / "p.npy", p)
+    np.save(tmp_path / "y.npy", np.array(["owl", "ant", "cat"])[y])
+    asked = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy", "--out", tmp_path / "m"]
+    return ["calibrate", "probabilities", *asked]
+
+
+def test_names_do_not_tell_which_column_is_theirs(animals):
+    done = run(*animals)
+    assert done.exit_code == 1
+    assert "do not tell which of the 3 columns stands for which class" in done.stderr
+    assert "say so with --classes" in done.stderr
+    done = run(*animals, "--classes", "owl,ant")
+    assert "there are 3 columns and --classes names 2" in done.stderr
+
+
+def test_the_order_of_columns_and_the_accuracy_are_told(animals):
+    words = told(ran(*animals, "--classes", "owl,ant,cat"))
+    assert words["Columns"].startswith("owl, ant, cat, in this order; the likeliest is the true")
+    assert "by chance" not in words["Columns"]
+    wrong = ran(*animals, "--classes", "ant,cat,owl", "--overwrite", "--json")
+    found = json.loads(wrong.stdout)
+    assert found["outputs"]["accuracy"] < 0.3 < found["outputs"]["by_chance"] < 0.4
+    words = dict(summary.lines(found))
+    assert "no more often than by chance (" in words["Columns"]
+    assert words["Columns"].endswith("is this their order?")
+
+
 def test_outputs_of_another_system_by_group(tmp_path):
     p, y = outputs(1000, 1)
     frame = pl.DataFrame(p, schema=CLASSES).with_columns(
@@ -470,7 +623,9 @@ def test_labels_are_read_as_they_were_learned(place, tmp_path):
             ran("predict", out, tmp_path / "rows.csv", "--out", sets, "--json").stdout
         )
         assert counted["covered"] > 300
-        ran("calibrate", out, tmp_path / "rows.csv", "--out", tmp_path / "anew", "--overwrite")
+        fresh = rows(200, 1).with_columns(colour=pl.col("colour").replace_strict(CLASSES, labels))
+        fresh.write_csv(tmp_path / "fresh.csv")
+        ran("calibrate", out, tmp_path / "fresh.csv", "--out", tmp_path / "anew", "--overwrite")
 
 
 def test_images_with_a_wish(tmp_path):
@@ -664,11 +819,58 @@ def test_the_likeliest_come_first_where_probabilities_are_none():
 
 
 def test_too_few_rows_to_test_on_are_told_before_anything_is_trained(tmp_path):
-    pl.DataFrame({"x": range(6), "y": [*"aaaaa", "b"]}).write_csv(tmp_path / "few.csv")
-    drawn = next(seed for seed in range(100) if permutation(6, seed)[0] == 5)  # the only b
+    frame = pl.DataFrame({"x": range(6), "y": [*"aaaaa", "b"]})
+    frame.write_csv(tmp_path / "few.csv")
+    first = (order(frame.select("x"), seed_of(seed)).places[5] for seed in range(100))
+    drawn = next(seed for seed, place in enumerate(first) if place == 0)  # the only b
     asked = ["--target", "y", "--seed", drawn, "--out", tmp_path / "model"]
     done = run("fit", tmp_path / "few.csv", *asked)
-    assert "conftr: there is no row to test on: of the 6 rows" in done.stderr
+    assert "conftr: there is no row to test on: the 1 rows drawn for it" in done.stderr
+
+
+def test_so_many_rows_to_test_on_that_a_sweep_may_have_seen_them_are_refused(place, tmp_path):
+    asked = [place / "rows.csv", *FIT, "--out", tmp_path / "model"]
+    done = run("fit", *asked, "--test-share", 0.55)
+    assert "--test-share is too large: with the 63 rows that calibrate, 385" in done.stderr
+
+
+def test_classes_far_below_the_promise_are_named_with_the_remedy(tmp_path):
+    rng = np.random.default_rng(0)
+    ill = rng.random(1500) < 0.1
+    x = rng.normal(size=1500) + ill
+    frame = pl.DataFrame({"x": x, "is ill": np.where(ill, "yes", "no")})
+    frame.write_csv(tmp_path / "rows.csv")
+    asked = [tmp_path / "rows.csv", "--target", "is ill", *FIT[4:], "--out", tmp_path / "model"]
+    found = json.loads(ran("fit", *asked, "--json").stdout)
+    assert found["verdict"] == "agrees"
+    (below,) = found["classes_below"]
+    assert below["name"] == "yes"
+    assert below["covered"] < 0.5 * below["test_rows"]
+    words = dict(summary.lines(found))
+    assert words["Classes"].startswith("far below the promise, which is kept on average over")
+    assert words["Classes"].endswith("--group-by 'is ill' keeps it for each class.")
+    page = (tmp_path / "model" / "report.html").read_text()
+    (said,) = re.findall(r'<p id="lagging">.*?</p>', page, re.DOTALL)
+    assert "yes (" in said
+    assert "--group-by is ill" in said
+
+
+def test_the_terminal_and_the_page_round_alike():
+    """39 classes in 40 sets are 0.975 a set, which a float is a little less than."""
+    shown = Evidence(
+        ("a", "b"),
+        0.1,
+        "thr",
+        np.zeros(40, int),
+        (Candidate("by hand", "", np.array([[10, 0]] * 39 + [[9, 0]]), np.full((40, 2), 0.5)),),
+        np.zeros(40, int),
+        ("all",),
+        (99,),
+    )
+    assert f"{39 / 40:.2f}" == "0.97"
+    words = dict(summary.lines(summary.summary(shown)))
+    assert words["Size"].startswith("0.98 classes a set, 97.5 % hold one")
+    assert numbers.headline(shown, 0.1)["size"] == "0.98"
 
 
 def test_an_error_without_words_has_its_name(capsys):

@@ -173,6 +173,18 @@ def test_gradients_are_finite_on_flat_and_sharp_logits(name):
             assert jnp.all(jnp.isfinite(gradient))
 
 
+@pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_last_batch_of_one_example_is_learned_from(name):
+    logits, labels = batch(n=1)
+    for loss, gradient in (
+        torch_gradient(OBJECTIVES[name], logits, labels),
+        jax_gradient(OBJECTIVES[name], logits, labels),
+    ):
+        assert np.isfinite(loss)
+        assert np.isfinite(gradient).all()
+
+
 def test_without_class_loss_the_size_weight_cancels():
     logits, labels = batch()
     small, large = (
@@ -290,7 +302,7 @@ def test_small_batches_train_and_say_so():
             ValueError,
             r"matrix must have shape \(6, 6\)",
         ),
-        (lambda: conftr.ConfTr(ALPHA)(*batch(n=1)), ValueError, "at least 2 examples"),
+        (lambda: conftr.ConfTr(ALPHA)(*batch(n=0)), ValueError, "must hold examples; got none"),
     ],
 )
 def test_bad_settings_are_refused_by_name(make, error, words):

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from conftr.data import DataError
-from conftr.data.own import Inputs, Wanted, blocks, by_text, places, read, tables
+from conftr.data.own import Inputs, Wanted, arrays, blocks, by_text, places, read, tables
 
 ROWS = pl.DataFrame(
     {
@@ -102,25 +102,28 @@ def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
 
 def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
     path = written(tmp_path, "code,zip,kind\n007,01,a\n012,02,b\n007,01,a\n")
-    own = read(path, Wanted("kind", group_by="zip", categories=("code",)))
+    own = read(path, Wanted("kind", groups="zip", categories=("code",)))
     assert own.groups.to_list() == ["01", "02", "01"]
     assert own.groups.name == "zip"
     assert own.X["code"].to_list() == ["007", "012", "007"]
     inputs = Inputs(("code", "zip"))
-    (block,) = blocks(path, inputs, Wanted("kind", group_by="zip"))
+    (block,) = blocks(path, inputs, Wanted("kind", groups="zip"))
     assert_frame_equal(block.X, own.X)
     assert block.groups.to_list() == own.groups.to_list()
 
 
 def test_the_target_as_group_means_each_class(tmp_path):
-    own = read(table(tmp_path), Wanted("kind", group_by="kind"))
+    own = read(table(tmp_path), Wanted("kind").grouped_by("kind"))
     assert own.groups is None
-    assert Wanted("kind", group_by="kind").by_class
-    assert not Wanted("kind", group_by="site").by_class
+    assert Wanted("kind").grouped_by("kind").by_class
+    assert Wanted().grouped_by("y").by_class
+    # Of a table with another target, y is a column like any other.
+    assert Wanted("kind").grouped_by("y") == Wanted("kind", groups="y")
+    assert Wanted("kind").grouped_by("y").group_by == "y"
 
 
 def test_some_of_the_rows(tmp_path):
-    own = read(table(tmp_path), Wanted("kind", group_by="rooms")).take(np.array([3, 0]))
+    own = read(table(tmp_path), Wanted("kind", groups="rooms")).take(np.array([3, 0]))
     assert own.X["height"].to_list() == [4.0, 1.5]
     assert own.y.tolist() == ["house", "flat"]
     assert own.groups.to_list() == ["4", "1"]
@@ -227,14 +230,97 @@ def test_blocks_are_the_whole_in_order(tmp_path, monkeypatch, name, rows):
     assert kept["id"].cast(pl.Int64).to_list() == list(range(200))
 
 
-def test_blank_lines_count_as_rows_wherever_the_file_is_cut(tmp_path, monkeypatch):
-    path = written(tmp_path, "x,y\n1,2\n\n\n3,4\n\n5,6")
-    whole = [1, None, None, 3, None, 5]
-    for size in range(1, 30):
+BLANKS = [
+    "x,y\n1,2\n\n\n3,4\n\n,6\n",
+    "x,y\n1,2\n   \n3,4\n,6\n\n\n",
+    "x,y\r\n1,2\r\n\r\n3,4\r\n  \r\n,6\r\n",
+    "\n\nx;y\n1;2\n\n3;4\n;6\n   ",
+]
+
+
+@pytest.mark.parametrize("text", BLANKS)
+def test_blank_lines_are_no_rows_wherever_the_file_is_cut(tmp_path, monkeypatch, text):
+    path = written(tmp_path, text)
+    assert tables.read(path)["x"].to_list() == [1, 3, None]
+    for size in range(4, 30):
         monkeypatch.setattr(tables, "_BYTES", size)
         X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Wanted()))
-        assert X["x"].to_list() == whole
-    assert tables.read(path)["x"].to_list() == whole
+        assert X["x"].to_list() == [1, 3, None]
+
+
+def test_blank_lines_in_quotes_belong_to_their_cell(tmp_path):
+    path = written(tmp_path, 'x,y\n"a\n\nb",2\n\n"c","d"\n\n"e",f\n')
+    assert tables.read(path)["x"].to_list() == ["a\n\nb", "c", "e"]
+    X, _ = joined(blocks(path, Inputs(("x",)), Wanted()))
+    assert X["x"].to_list() == ["a\n\nb", "c", "e"]
+
+
+def test_lines_that_end_in_cr_alone_are_refused(tmp_path):
+    path = written(tmp_path, "x,kind\r1,a\r2,b\r")
+    for reads in (
+        lambda: read(path, TARGET),
+        lambda: list(blocks(path, Inputs(("x",)), Wanted())),
+        lambda: tables.columns(path),
+    ):
+        with pytest.raises(DataError, match="end in CR alone"):
+            reads()
+
+
+NUMBERS = "x,kind\n" + "1.5,a\n2,b\n" * 20
+
+
+@pytest.mark.parametrize("cell", [" 3", "3 ", "\t3.0 ", "+3"])
+def test_numbers_with_blanks_around_them_are_numbers(tmp_path, cell):
+    path = written(tmp_path, f"{NUMBERS}{cell},a\n NA ,b\n,a\n")
+    expected = [1.5, 2] * 20 + [3, None, None]
+    assert read(path, TARGET).X["x"].to_list() == expected
+    X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+    assert X["x"].to_list() == expected
+
+
+@pytest.mark.parametrize("cell", ["-Infinity", "inf", "Infinity", "1e400", "l2", "1_000", "0x10"])
+def test_what_is_no_number_among_numbers_is_refused_with_its_row_in_the_file(tmp_path, cell):
+    path = written(tmp_path, NUMBERS.replace("1.5,a", "1.5,", 3) + f"{cell},a\n")
+    with pytest.raises(DataError, match=r"column 'x' holds numbers, but row 41 has"):
+        read(path, TARGET)
+    with pytest.raises(DataError, match=r"column 'x' of .* must hold numbers, .* row 41 has"):
+        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+
+
+def test_infinite_numbers_of_a_parquet_file_are_refused_with_their_row(tmp_path):
+    frame = pl.DataFrame({"x": [1.0, 2.0, np.inf], "kind": ["a", "b", "a"]})
+    path = table(tmp_path, "data.parquet", frame)
+    with pytest.raises(DataError, match="row 3 has 'inf'"):
+        read(path, TARGET)
+    with pytest.raises(DataError, match="row 3 has inf"):
+        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+
+
+def test_amounts_are_no_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=900), "pay": rng.integers(0, 2000, 900)})
+    path = table(tmp_path, frame=frame)
+    with pytest.raises(DataError) as refused:
+        read(path, Wanted("pay"))
+    assert "different numbers, most of them in fewer than 5 rows" in str(refused.value)
+    assert "cut them into classes first" in str(refused.value)
+    assert "--category 'pay'" in str(refused.value)
+    assert len(str(refused.value)) < 400
+    named = read(path, Wanted("pay", categories=("pay",)))
+    assert set(named.y) == {str(value) for value in frame["pay"]}
+    often = frame.with_columns(pay=pl.col("pay") % 150)  # six rows each, and so classes
+    assert len(read(table(tmp_path, frame=often), Wanted("pay")).y) == 900
+
+
+def test_labels_are_counted_before_rows_are_unpacked(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "d.npz", X=np.zeros((1000, 50)), y=np.zeros(999, int))
+    unpacked = []
+    monkeypatch.setattr(
+        arrays, "read", lambda path, name=None: unpacked.append(name) or np.zeros(999)
+    )
+    with pytest.raises(DataError, match="a label for each of the 1,000 rows; got 999"):
+        read(tmp_path / "d.npz", Wanted())
+    assert unpacked == []
 
 
 def test_a_file_without_rows_gives_a_block_without_rows(tmp_path):
@@ -281,11 +367,11 @@ NAMES = np.array(["a", "b", "a", "b", "a"])
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_an_archive(tmp_path, order, save):
     save(tmp_path / "d.npz", X=np.asarray(IMAGES, order=order), y=NAMES, site=[1, 1, 2, 2, 2])
-    own = read(tmp_path / "d.npz", Wanted(group_by="site"))
+    own = read(tmp_path / "d.npz", Wanted(groups="site"))
     assert (own.X == IMAGES).all()
     assert own.y.tolist() == NAMES.tolist()
     assert own.groups.to_list() == ["1", "1", "2", "2", "2"]
-    parts = list(blocks(tmp_path / "d.npz", Inputs(), Wanted(group_by="site"), rows=2))
+    parts = list(blocks(tmp_path / "d.npz", Inputs(), Wanted(groups="site"), rows=2))
     assert [len(part.X) for part in parts] == [2, 2, 1]
     assert (np.concatenate([part.X for part in parts]) == IMAGES).all()
     assert pl.concat([part.labels for part in parts]).to_list() == NAMES.tolist()
@@ -351,7 +437,7 @@ def test_arrays_and_labels_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(DataError, match="say with --labels"):
         read(tmp_path / "x.npy", Wanted())
     with pytest.raises(DataError, match="groups must be an array"):
-        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "d.npz", target="more", group_by="y"))
+        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "d.npz", target="more", groups="y"))
     with pytest.raises(DataError, match="none can be chosen"):
         read(tmp_path / "d.npz", Wanted(drop=("x",)))
 
@@ -372,4 +458,4 @@ def test_a_dataset_by_name():
     assert set(own.y) == set("0123456789")
     assert own.origin["dataset"] == "digits"
     with pytest.raises(DataError, match="has no column 'site'"):
-        read("digits", Wanted(group_by="site"))
+        read("digits", Wanted(groups="site"))

@@ -3,13 +3,17 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 from conftr import ConformalClassifier, training
 from conftr.classifier import artefact, estimator
+from conftr.classifier.division import order, seed_of
 from conftr.cli import app
+from conftr.data import DataError
 from conftr.data.own import Wanted, read
 from conftr.experiments.user_file import chosen_for_fit, dataset_of, rows_to_learn_from
 from conftr.jobs import fitting
@@ -34,34 +38,59 @@ def file(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.02])
-@pytest.mark.parametrize("seed", [0, 5])
-def test_rows_that_fit_calibrates_or_tests_on_are_left_out(file, monkeypatch, alpha, seed):
-    """As `conftr fit` itself divides them, which is watched here."""
-    own, seen = read(file, Wanted("kind")), []
+def held_out(own, task, monkeypatch):
+    """The rows that `conftr fit` tests and calibrates on, as it divides them itself."""
+    seen = []
 
     def look(*args, **named):
         seen.append(divide(*args, **named))
         raise KeyboardInterrupt
 
     divide = estimator.divide
-    monkeypatch.setattr(estimator, "divide", look)
-    task = fitting.Task(alpha=alpha, seed=seed)
-    with pytest.raises(KeyboardInterrupt):
-        fitting.fit(own, task, lambda *_: None)
-    rest, test, _ = fitting.divided(own.y, task)
-    held = rest[seen[0].calibration]
-    ours = rows_to_learn_from(own, alpha=alpha, seed=seed)
-    assert not set(ours) & (set(held) | set(test))
-    assert len(ours) + len(held) + len(test) == len(own.y)
+    with monkeypatch.context() as patch:
+        patch.setattr(estimator, "divide", look)
+        with pytest.raises(KeyboardInterrupt):
+            fitting.fit(own, task, lambda *_: None)
+    parts = fitting.divided(order(own.X, seed_of(task.seed)), task)
+    return {*parts.test, *parts.rest[seen[0].calibration]}
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.02])
+@pytest.mark.parametrize("share", [None, 0.05, 0.3])
+@pytest.mark.parametrize("seed", [0, 5])
+def test_no_fit_with_the_same_seed_holds_out_what_was_swept(file, monkeypatch, alpha, share, seed):
+    own = read(file, Wanted("kind"))
+    ours = set(rows_to_learn_from(own, seed=seed))
+    task = fitting.Task(alpha=alpha, seed=seed, test_share=share)
+    assert len(ours) == 71
+    assert not ours & held_out(own, task, monkeypatch)
+
+
+def test_a_fit_that_would_is_refused(file):
+    task = fitting.Task(test_share=0.45)
+    with pytest.raises(DataError, match="--test-share is too large: with the 32 rows that calib"):
+        fitting.fit(read(file, Wanted("kind")), task, lambda *_: None)
+
+
+def test_nor_does_the_estimator(file, monkeypatch):
+    """Which takes up by hand what a sweep has found; from a table of any library."""
+    own, seen = read(file, Wanted("kind")), []
+    frame = pd.read_csv(file).drop(columns="kind")
+    for X in (own.X, frame):
+        clf = ConformalClassifier(classifier=GaussianNB(), random_state=0)
+        monkeypatch.setattr(clf, "_calibrate", lambda X, *_: seen.append(np.asarray(X)))
+        clf.fit(X, own.y)
+    np.testing.assert_array_equal(*seen)
+    ours = own.take(rows_to_learn_from(own, seed=0))
+    assert not set(map(tuple, seen[0])) & set(ours.X.rows())
 
 
 def test_other_content_is_another_dataset(file):
     own = read(file, Wanted("kind"))
-    one, other = (dataset_of(own, str(file), alpha=0.1, seed=seed) for seed in (0, 1))
+    one, other = (dataset_of(own, str(file), seed=seed) for seed in (0, 1))
     assert one.name.startswith("wine-")
     assert one.name != other.name
-    assert one.name == dataset_of(own, str(file), alpha=0.1, seed=0).name
+    assert one.name == dataset_of(own, str(file), seed=0).name
     assert one.classes == ("red", "rosy", "white")
     assert len(one.y_cal) == len(one.y_test) == 0
 

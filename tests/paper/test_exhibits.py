@@ -1,12 +1,16 @@
 """Published numbers beside ours: read from records, by hand, and run where they are missing."""
 
 import dataclasses
+import io
 
 import pytest
+from rich.console import Console
 
 from conftr.experiments import Store
 from conftr.experiments.runner import Workspace
 from conftr.machine.cluster import Here
+from conftr.machine.table import draw
+from conftr.paper import EXHIBITS
 from conftr.paper.exhibit_table import table_of
 from conftr.paper.exhibits import (
     ACCURACY,
@@ -21,8 +25,10 @@ from conftr.paper.exhibits import (
 )
 from conftr.paper.page import write
 from conftr.paper.reproduction import run_all
+from conftr.paper.sentences import Remark
 from small_runs import small
 
+SAID = Remark("Remark.")
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
 RESULT = {
     "score": "THR",
@@ -67,7 +73,7 @@ def test_a_quantity_may_be_a_sum_of_entries():
 
 
 def exhibit(*lines):
-    return Exhibit("some", "Some sizes", "Table 0", ("method",), ("set size",), lines, ("Remark.",))
+    return Exhibit("some", "Some sizes", "Table 0", ("method",), ("set size",), lines, (SAID,))
 
 
 def test_the_paper_ours_and_the_difference(tmp_path):
@@ -88,6 +94,32 @@ def test_the_paper_ours_and_the_difference(tmp_path):
         ["longer", "–", "–", "–", "2 x 3", "–"],
     ]
     assert table.remarks == ["Remark."]
+
+
+def test_a_remark_on_one_dataset_is_for_its_lines_alone():
+    lines = Line(("plain",), PLAIN, (thr(1.75),)), Line(("longer",), LONGER, (thr(None),))
+    whole = exhibit(*lines)
+    whole = dataclasses.replace(whole, remarks=(SAID, Remark("Letters alone.", "emnist-test")))
+    assert [one.text for one in whole.of(None).remarks] == ["Remark.", "Letters alone."]
+    assert whole.of(PLAIN.training.dataset).remarks == (SAID,)
+
+
+@pytest.mark.parametrize("dataset", ["fashion-mnist", "mnist", "winequality"])
+def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
+    for one in EXHIBITS.values():
+        assert not [text for text in one.of(dataset).remarks if text.text.startswith("EMNIST is")]
+    assert EXHIBITS["table1"].of("emnist-test").remarks[0].text.startswith("EMNIST is")
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_names_of_records_are_never_cut(tmp_path, width):
+    """They are the names of files."""
+    store = Store(tmp_path)
+    store.put(record(PLAIN))
+    line = Line((" ".join(["a long label"] * 9),), PLAIN, (thr(1.75),))
+    console = Console(width=width, file=io.StringIO())
+    console.print(draw(table_of(exhibit(line), store)))
+    assert PLAIN.name in console.file.getvalue()
 
 
 def test_a_run_against_another_shows_the_change(tmp_path):

@@ -60,7 +60,6 @@ def digits(by: str | None = None) -> Evidence:
             "groups": None,
             "group_names": tuple(map(str, range(10))),
             "calibration_sizes": tuple(np.bincount(y[cal], minlength=10).tolist()),
-            "group_by": "class",
         }
     elif by == "group":
         groups = {
@@ -147,6 +146,38 @@ def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1
         group_names=("all",),
         calibration_sizes=(calibration,),
         provenance={"file": "many.parquet"},
+    )
+
+
+@cache
+def rare(by: str | None = None) -> Evidence:
+    """Three classes of which two are rare and hard, and test examples of classes never met.
+
+    by: None, or "group" for halves of the examples with a threshold each.
+    """
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, 1200, p=[0.85, 0.1, 0.05])
+    scores = conftr.thr(
+        rng.normal(size=(1200, 3)) + np.array([2.5, 0, 0]) + 0.8 * np.eye(3)[labels]
+    )
+    own, half = scores[np.arange(600), labels[:600]], np.arange(1200) % 2 * (by == "group")
+    places = np.zeros((600, 3), np.uint32)
+    for g in range(2):
+        places[half[600:] == g] = standing(scores[600:][half[600:] == g], own[half[:600] == g])
+    names = ("north", "south") if by else ("all",)
+    return Evidence(
+        classes=("healthy", "ill", "very ill"),
+        alpha=0.1,
+        score="thr",
+        labels=labels[600:],
+        candidates=(Candidate("cross-entropy", "", places, np.exp(scores[600:])),),
+        groups=half[600:],
+        group_names=names,
+        calibration_sizes=(300, 300) if by else (600,),
+        group_by="site" if by else None,
+        unseen=37,
+        unseen_share=0.06,
+        provenance={"file": "patients.csv", "target": "state"},
     )
 
 

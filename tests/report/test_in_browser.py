@@ -45,6 +45,8 @@ EVIDENCE = {
     "two": showcase.two,
     "nasty": showcase.nasty,
     "many": lambda: showcase.many(60, 400),
+    "rare": showcase.rare,
+    "rare-by-group": lambda: showcase.rare("group"),
 }
 
 
@@ -144,7 +146,9 @@ def test_no_errors_no_requests_and_no_overflow(browser, pages, name):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize("name", ["digits", "class", "group", "two", "many"])
+@pytest.mark.parametrize(
+    "name", ["digits", "class", "group", "two", "many", "rare", "rare-by-group"]
+)
 def test_sets_and_words_are_those_of_python_at_every_stop(browser, pages, name):
     evidence = opened(browser, pages, name)
     found = browser.execute_script(
@@ -276,6 +280,21 @@ def test_signs_are_explained(browser, pages):
     assert texts(browser, "#class-table caption")[0].startswith("∗ too few calibration examples")
     move_to(browser, stops(evidence.alpha).index(0.1))
     assert texts(browser, "#class-table caption") == [""]
+
+
+def test_classes_far_below_the_promise_follow_the_slider(browser, pages):
+    evidence = opened(browser, pages, "rare")
+    shown = "return !document.querySelector('#lagging').hidden"
+    found = []
+    for alpha in (0.1, 0.001, 0.3):
+        move_to(browser, stops(evidence.alpha).index(alpha))
+        expected = numbers.headline(evidence, alpha)
+        assert browser.execute_script(shown) == bool(expected["lagging"])
+        for name in ("lagging", "known", "coverage"):
+            assert set(texts(browser, f"[data-value={name}]")) == {expected[name]}
+        found.append(expected["lagging"])
+    assert found[0].startswith("ill (")
+    assert found[1] == ""
 
 
 def test_what_users_write_stays_text(browser, pages):

@@ -18,7 +18,7 @@ DIGITS = showcase.digits()
 KINDS = {None: DIGITS, "class": showcase.digits("class"), "group": showcase.digits("group")}
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.02, 1 - 0.9, 1 / 3, 0.0005, 0.7, 0.0123, 1e-5])
+@pytest.mark.parametrize("alpha", [0.1, 0.02, 1 - 0.9, 1 / 3, 0.0005, 0.7, 0.0123, 1e-5, 5e-324])
 def test_stops_lead_from_weak_to_strong_and_hold_alpha(alpha):
     found = stops(alpha)
     assert found == sorted(set(found), reverse=True)
@@ -26,7 +26,7 @@ def test_stops_lead_from_weak_to_strong_and_hold_alpha(alpha):
     assert {0.5, 0.2, 0.05, 0.01, 0.001} <= set(found)
     assert found[0] == max(0.5, alpha)
     assert found[-1] <= min(0.001, alpha)
-    assert all(abs(a - b) > 1e-9 for a, b in pairwise(found))
+    assert all(a > b * (1 + 1e-9) for a, b in pairwise(found))
 
 
 def test_promises_in_words():
@@ -113,6 +113,45 @@ def test_headline_by_hand():
     assert found["size"] == "0.91"
     assert (found["many"], found["hits"], found["misses"]) == ("1,000", "900", "100")
     assert found["needed"] == "9"
+
+
+@pytest.mark.parametrize("by", [None, "group"])
+def test_classes_far_below_are_beyond_chance_and_twice_the_promise(by):
+    evidence = showcase.rare(by)
+    for alpha in (0.3, 0.1, 0.05, 0.01, 0.001):
+        sets = evidence.sets(alpha=alpha)
+        covered = conftr.class_coverage(sets, evidence.labels)
+        tests = np.bincount(evidence.labels)
+        r = rank(600, alpha)
+        unlikely = [
+            betabinom(t, 601 - r, r).cdf(round(c * t)) < numbers.TAIL / 6 if r else False
+            for c, t in zip(covered, tests, strict=True)
+        ]
+        far = [
+            evidence.classes[k]
+            for k in np.argsort(covered)
+            if unlikely[k] and 1 - covered[k] > 2 * alpha
+        ]
+        assert [one.name for one in numbers.far_below(evidence, alpha)] == far
+    assert numbers.far_below(evidence, 0.1)
+    by_class = replace(evidence, groups=None, group_names=evidence.classes)
+    assert numbers.far_below(replace(by_class, calibration_sizes=(200,) * 3), 0.1) == []
+
+
+def test_unseen_classes_count_as_missed_and_not_in_the_verdict():
+    evidence = answers(180)
+    with_others = replace(evidence, unseen=20)
+    assert numbers.headline(with_others, 0.1)["coverage"] == "81.8\N{NO-BREAK SPACE}%"
+    assert numbers.headline(with_others, 0.1)["known"] == "90.0\N{NO-BREAK SPACE}%"
+    assert numbers.verdict(numbers.tallies(with_others, 0.1)) == "agrees"
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_ratios_are_rounded_like_counts(digits):
+    for count in (8, 16, 40, 997):
+        for total in range(count):
+            exact = numbers.share(total, count)[:-2] if digits == 1 else numbers.mean(total, count)
+            assert numbers.rounded(total / count * (100 if digits == 1 else 1), digits) == exact
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 12, 13, 19, 20, 21, 100, 1000, 10_000])

@@ -6,6 +6,7 @@
         weights.safetensors         the network's parameters
         calibration.safetensors     scores of the calibration examples: thresholds for any alpha
         thresholds.csv              thresholds for many alphas, to read
+        known_rows.safetensors      digests of rows it has learned from, at most 128 KB
         evidence.json, .safetensors what it showed on test examples, if given
     DIR/report.html, DIR/figures/   its report, if given
     DIR/.lock                       empty; held by the process that writes
@@ -42,7 +43,7 @@ from conftr.machine import disk
 
 __all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
 
-FORMAT = 1
+FORMAT = 2  # 1 knew what groups are made by from their name alone; it is read too
 
 _MANIFEST, _REPLACED = "manifest.json", "replaced.json"
 LOCK, _STAGED = ".lock", ".conftr-saving"

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +23,42 @@ from conftr.conformal.quantile import CalibrationWarning, examples_needed, rank
 from conftr.conformal.sets import lowered
 
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
+Kind: TypeAlias = Literal["all", "class", "column"]
 
-ALL, CLASS = "all", "class"
+
+@dataclass(frozen=True)
+class Grouping:
+    """What makes the groups that have a threshold each.
+
+    kind: "all" for one group of all examples, "class" for a group per class, "column" for groups
+        that the user gave.
+    column: the name of what the user gave, which may be any text; None where it has no name.
+    """
+
+    kind: Kind
+    column: str | None = None
+
+    @property
+    def noun(self) -> str:
+        """What one group is called in a sentence."""
+        if self.kind == "column":
+            return "group" if self.column is None else f"group of {self.column!r}"
+        return "class" if self.kind == "class" else "example"
+
+
+ALL, CLASS = Grouping("all"), Grouping("class")
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """Scores of the true classes of calibration examples, sorted within each group.
 
-    by: "all" for one group of all examples, "class" for a group per class, else a name for what
-        the groups are made by.
+    by: what makes the groups.
     names: of the groups.
     scores: one sorted array for each group.
     """
 
-    by: str
+    by: Grouping
     names: tuple[Hashable, ...]
     scores: tuple[Numbers, ...]
 
@@ -74,13 +95,13 @@ class Calibration:
 
     def places(self, groups: Any, n: int) -> Groups:
         """Which group each of n examples belongs to, from the groups' names (n,); -1 if unseen."""
-        if self.by in (ALL, CLASS):
+        if self.by.kind != "column":
             if groups is not None:
                 raise ValueError("groups must be None, as thresholds are not by group here.")
             return None if self.by == CLASS else np.zeros(n, np.intp)
         if groups is None:
             raise ValueError(
-                f"groups must hold the {self.by} of every row: each has its threshold."
+                f"groups must hold the {self.by.noun} of every row: each has its threshold."
             )
         places = {name: i for i, name in enumerate(self.names)}
         return np.array([places.get(name, -1) for name in group_values(groups, n)], np.intp)
@@ -109,19 +130,19 @@ class Calibration:
             )
             message = (
                 f"alpha = {alpha:g} needs at least {needed} calibration examples of each "
-                f"{self.by}; too few for {checks.listed(short)}: {outcome}."
+                f"{self.by.noun}; too few for {checks.listed(short)}: {outcome}."
             )
         warnings.warn(message, CalibrationWarning, stacklevel=4)
 
 
-def warn_of_unseen(by: str, groups: Any, places: Groups) -> None:
+def warn_of_unseen(by: Grouping, groups: Any, places: Groups) -> None:
     """Name the groups that have no threshold, as their sets hold every class."""
     if places is None or (places >= 0).all():
         return
     unseen = sorted({str(name) for name in group_values(groups, len(places))[places < 0]})
     warnings.warn(
-        f"no calibration example has {by} {checks.listed(unseen)}: sets of such rows hold every "
-        f"class.",
+        f"no calibration example is of {by.noun} {checks.listed(unseen)}: sets of such rows hold "
+        f"every class.",
         CalibrationWarning,
         stacklevel=4,
     )
@@ -132,16 +153,16 @@ def calibrated(
     labels: Integers,
     *,
     classes: Sequence[Hashable],
-    by: str = ALL,
+    by: Grouping = ALL,
     groups: Any = None,
 ) -> Calibration:
     """Keep the true classes' scores, from scores (n, K) and labels (n,), by group.
 
-    groups: the name of each example's group, (n,), where `by` is neither "all" nor "class".
+    groups: the name of each example's group, (n,), where the user gave them.
     """
     own = scores[np.arange(len(labels)), labels]
     if by == ALL:
-        return Calibration(by, (ALL,), (np.sort(own),))
+        return Calibration(by, (ALL.kind,), (np.sort(own),))
     if by == CLASS:
         names, ids = tuple(classes), labels
     else:
@@ -154,20 +175,20 @@ def calibrated(
     return Calibration(by, names, tuple(np.split(own[order], ends)))
 
 
-def grouping(groups: Any, n: int) -> tuple[str, npt.NDArray[np.object_] | None]:
-    """What thresholds are by, "all", "class" or the name of the groups, and the groups (n,).
+def grouping(groups: Any, n: int) -> tuple[Grouping, npt.NDArray[np.object_] | None]:
+    """What makes the groups, and the group of each example where the user gave them, (n,).
 
     groups: None, "all", "class", or one group for each of n examples; a series may have a name.
     """
     if groups is None:
         return ALL, None
     if isinstance(groups, str):
-        if groups not in (ALL, CLASS):
+        if groups not in (ALL.kind, CLASS.kind):
             raise ValueError(f'groups must be "class", "all" or one group a row; got {groups!r}.')
-        return groups, None
+        return (CLASS if groups == CLASS.kind else ALL), None
     name = getattr(groups, "name", None)
-    by = name if isinstance(name, str) and name not in ("", ALL, CLASS) else "group"
-    return by, group_values(groups, n)
+    column = name if isinstance(name, str) and name else None
+    return Grouping("column", column), group_values(groups, n)
 
 
 def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:

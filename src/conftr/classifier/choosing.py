@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.calibration import Calibration, calibrated
+from conftr.classifier.calibration import Calibration, Grouping, calibrated
 from conftr.classifier.evidence import Integers, Numbers, Sets
 from conftr.conformal.shaping import Shape
 
@@ -60,7 +60,7 @@ class Question:
     classes: Sequence[Any]
     alpha: float
     score: Score
-    by: str
+    by: Grouping
     groups: Any = None
     shape: Shape | None = None
     seed: int = 0

@@ -1,18 +1,28 @@
-"""Which examples train, which choose between models, and which calibrate.
+"""Which examples test, which calibrate, which choose between models, and which train.
 
-Calibration examples are drawn uniformly, before anything is known of them: that makes them
-exchangeable with the examples to come, and so the guarantee exact. They neither train nor choose.
+A seed puts examples into an order that depends on what each of them holds and on nothing else. Test
+examples are the first of it, calibration examples those that follow: drawn uniformly, without a
+look at their classes. That makes them exchangeable with the examples to come, and so the guarantee
+exact. However many are tested and calibrated on, the last 40 % of the order are neither: settings
+can be compared on them without harm to any fit with the same seed.
+
+Copies of an example have one place in the order, so that no part knows an example of another. They
+train, but one of them alone tests, calibrates or chooses: new examples come once.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
 from conftr.conformal import checks
 from conftr.conformal.quantile import examples_needed
+from conftr.features import rows as contents
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 Size: TypeAlias = float | int | None
@@ -21,6 +31,80 @@ _SHARE = 0.2  # of the examples, for calibration and for choosing each
 _ENOUGH = 5000  # examples for either, unless alpha asks for more
 _PRECISE = 100  # examples beyond the threshold that make calibration precise
 _FEWEST = 100  # examples that can tell models apart
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_HELD_OUT = 0.6  # of the examples at the most test and calibrate
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order in which examples are drawn.
+
+    places: of each of n rows, (n,), from 0; copies of one example have the same.
+    digests: of what each row holds, (n,).
+    copies: how many rows have the place of another. twins: how many rows equal another by chance.
+    """
+
+    places: Rows
+    digests: contents.Digests
+    copies: int = 0
+    twins: int = 0
+
+    @property
+    def examples(self) -> int:
+        """How many different examples there are."""
+        return len(self.places) - self.copies
+
+    def after(self, count: int) -> tuple[Rows, Order]:
+        """The rows behind the first `count` places, and their order."""
+        rows = np.flatnonzero(self.places >= count)
+        copies = len(rows) - (self.examples - count)
+        return rows, Order(self.places[rows] - count, self.digests[rows], copies, self.twins)
+
+    def one_each(self, seed: int) -> Rows:
+        """A row for each example, in their order; of copies, which may differ in class, any."""
+        shuffled = np.random.default_rng([seed, 2]).permutation(len(self.places))
+        _, first = np.unique(self.places[shuffled], return_index=True)
+        return shuffled[first]
+
+    @property
+    def most_held_out(self) -> int:
+        """How many examples may test and calibrate."""
+        return math.floor(_HELD_OUT * self.examples) + 1
+
+    @property
+    def never_held_out(self) -> Rows:
+        """The rows that no fit with this seed tests or calibrates on."""
+        return self.after(self.most_held_out)[0]
+
+
+def order(x: Any, seed: int) -> Order:
+    """The order of the n rows of x: a random one, but by what they hold, for each seed.
+
+    Args:
+        x: as in `conftr.features.rows.digests`.
+        seed: of the order. The same rows in another file, or among others, stand in the same order.
+
+    Returns:
+        Places, which copies of a row share. Rows that are equal by chance have one each.
+    """
+    keys = contents.digests(x)
+    again = _times_before(keys)
+    repeated = int(np.count_nonzero(again))
+    few = (len(keys) - repeated) ** 2 <= len(keys)  # nobody copies each row so many times
+    if repeated and (few or contents.by_chance(x)):
+        return Order(_places(keys + again * _STEP, seed), keys, twins=repeated)
+    return Order(_places(keys, seed), keys, copies=repeated)
+
+
+def by_number(n: int, seed: int) -> Order:
+    """The order of n rows that are all different, whatever they hold."""
+    numbers = np.arange(n, dtype=np.uint64)
+    return Order(_places(numbers, seed), numbers)
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that a random state of scikit-learn gives."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 class Division(NamedTuple):
@@ -33,6 +117,7 @@ class Division(NamedTuple):
 
 def divide(
     labels: npt.NDArray[Any],
+    drawn: Order,
     *,
     alpha: float,
     seed: int,
@@ -41,11 +126,27 @@ def divide(
 ) -> Division:
     """Divide n examples with labels (n,) in 0..K-1.
 
+    drawn: the order in which they are drawn. Of copies, one calibrates or chooses; all train.
     calibration, validation: a number of examples, a share of them, or None for what is sensible:
         a fifth each, fewer of many, for calibration at least what alpha needs, and no validation
         where it would be too small to tell models apart.
     """
-    n = len(labels)
+    n_calibration, n_validation = _sizes(drawn.examples, alpha, calibration, validation)
+    one_each = drawn.one_each(seed)
+    rest = one_each[n_calibration:]
+    rest = np.random.default_rng(seed).permutation(rest)
+    chosen = _stratified(labels[rest], n_validation, np.random.default_rng([seed, 3]))
+    train = np.isin(drawn.places, drawn.places[rest[~chosen]])
+    return Division(np.flatnonzero(train), np.sort(rest[chosen]), np.sort(one_each[:n_calibration]))
+
+
+def calibration_size(examples: int, alpha: float) -> int:
+    """How many of so many examples calibrate, where nothing else was asked for."""
+    return _sizes(examples, alpha, None, 0)[0]
+
+
+def _sizes(n: int, alpha: float, calibration: Size, validation: Size) -> tuple[int, int]:
+    """How many of n examples calibrate and how many choose."""
     n_calibration = _count(calibration, n, "calibration_size")
     if n_calibration is None:
         n_calibration = _for_calibration(n, alpha)
@@ -62,11 +163,31 @@ def divide(
             "validation_size must be 0 or at least 2 examples: models are compared on one half of "
             "them after calibration on the other; got 1."
         )
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(n)
-    rest = order[n_calibration:]
-    chosen = _stratified(labels[rest], n_validation, generator)
-    return Division(np.sort(rest[~chosen]), np.sort(rest[chosen]), np.sort(order[:n_calibration]))
+    return n_calibration, n_validation
+
+
+def _places(keys: npt.NDArray[np.uint64], seed: int) -> Rows:
+    """The place of each key among the different ones (n,), in an order that the seed makes."""
+    mixed = _mixed(keys ^ _mixed(np.array([seed], np.uint64)))
+    return np.unique(mixed, return_inverse=True)[1].reshape(-1)
+
+
+def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Other numbers for other keys, as if drawn at random (the finaliser of SplitMix64)."""
+    keys = keys + _STEP
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _times_before(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """How many rows before it have the key of each row, (n,)."""
+    ordered = np.argsort(keys, kind="stable")
+    first = np.append(True, np.diff(keys[ordered]) != 0)[: len(keys)]
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
+    found = np.empty(len(keys), np.uint64)
+    found[ordered] = np.arange(len(keys)) - starts
+    return found
 
 
 def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows, Rows]:
@@ -83,7 +204,7 @@ def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows
 def _for_calibration(n: int, alpha: float) -> int:
     """A fifth; more where alpha needs it, up to a third (half at the most); never very many."""
     needed = examples_needed(alpha)
-    wanted = min(round(_SHARE * n), max(_ENOUGH, round(_PRECISE / alpha)))
+    wanted = round(min(_SHARE * n, max(_ENOUGH, _PRECISE / alpha)))
     if wanted < 4 * needed:
         wanted = min(4 * needed, n // 3)
     if wanted < needed <= n // 2:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone  # type: ignore[import-untyped]
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
     _check_method_params,
@@ -24,19 +24,27 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from conftr import features, weights
-from conftr.classifier import choosing, labels
+from conftr import features
+from conftr.classifier import choosing, labels, weights
 from conftr.classifier.calibration import (
-    ALL,
-    CLASS,
     Calibration,
+    Grouping,
     calibrated,
     grouping,
     warn_of_unseen,
 )
-from conftr.classifier.division import Division, Rows, divide
+from conftr.classifier.division import (
+    Division,
+    Order,
+    Rows,
+    by_number,
+    divide,
+    order,
+    seed_of,
+)
 from conftr.classifier.evidence import Candidate as Shown
 from conftr.classifier.evidence import Evidence
+from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
 from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
@@ -95,7 +103,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Predict sets of classes that hold the truth with probability 1 - alpha.
 
     The examples of `fit` are divided at random. Most train. Some choose between models. The rest
-    only calibrate, which is what the guarantee rests on; no part is used twice.
+    only calibrate, which is what the guarantee rests on; no part is used twice. Copies of one
+    example stay in one part and, outside training, count once. The guarantee is for classes that
+    training examples have; these are `classes_`.
 
     alpha: the share of sets that may miss the truth. Set after `fit`, it is served at once from the
         calibration scores, without training: `clf.alpha = 0.02`.
@@ -122,7 +132,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     progress: called with (what is trained, epochs done, epochs in all) as training goes on.
 
     What was chosen is told by `method_`, `why_`, `model_`, `batch_size_`, `epochs_`,
-    `learning_rate_`, `n_train_`, `n_validation_`, `n_calibration_`; `candidates_` holds the chosen
+    `learning_rate_`, `n_train_`, `n_validation_`, `n_calibration_`; `n_unseen_` further examples
+    were drawn to calibrate and are of classes that were not learned; `candidates_` holds the chosen
     model and the best of each other kind, `tried_` all that were trained, `tuning_` what `tune`
     found.
 
@@ -215,7 +226,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._fit(X, y, groups, self.alpha, fit_params)
 
     def _fit(
-        self, X: Any, y: Any, groups: Any, alpha: float, fit_params: Mapping[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        alpha: float,
+        fit_params: Mapping[str, Any],
+        drawn: Order | None = None,
     ) -> Self:
         begun = time.monotonic()
         checks.one_probability(alpha, "alpha")
@@ -225,16 +242,21 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.score_ = _score(self.get_params(deep=False)["score"])
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.seed_ = seed_of(self.random_state)
+        if drawn is None:
+            drawn = self._in_order(X)
+            warn_of_copies(drawn)
         if _is_fitted(self.classifier):
             self._refuse_weights(fit_params)
-            rows = np.arange(len(y))
+            rows = drawn.one_each(self.seed_)
             division = Division(rows[:0], rows[:0], rows)
             self._take_over()
         else:
-            self.classes_, found = labels.learn(y)
+            division = self._divide(labels.learn(y)[1], drawn)
+            learned = np.concatenate([division.train, division.validation])
+            self.classes_, found = labels.met(y, learned)
             choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
-            division = self._divide(found)
+            self.known_rows_ = KnownRows.of(drawn, learned)
             if self.classifier is None:
                 heavier = self._weighted(y, division, fit_params)
                 self._learn(X, found, heavier, by, groups, begun)
@@ -242,6 +264,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._fit_classifier(X, y, division, fit_params)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
+        if not _is_fitted(self.classifier):
+            warn_of_unseen_classes(y[held], self.classes_)
+            held = held[found[held] >= 0]
+        self.n_unseen_ = len(division.calibration) - len(held)
         groups = None if groups is None else groups[held]
         return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
 
@@ -288,12 +314,18 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             checks.one_probability(alpha, "alpha")
         X, y = self._checked(X, y, reset=False)
         before = self.calibration_.by
-        if groups is None and before not in (ALL, CLASS):
+        if groups is None and before.kind == "column":
             raise ValueError(
-                f"groups must be given, as each {before} has a threshold of its own: pass the "
-                f'{before} of every row, or groups="all" for one threshold.'
+                f"groups must be given, as each {before.noun} has a threshold of its own: pass the "
+                f'group of every row, or groups="all" for one threshold.'
             )
-        by, groups = grouping(before if groups is None else groups, len(y))
+        by, groups = grouping(before.kind if groups is None else groups, len(y))
+        drawn = self._in_order(X)
+        warn_of_copies(drawn)
+        getattr(self, "known_rows_", KnownRows()).warn(drawn)
+        rows = drawn.one_each(self.seed_)
+        X, y, self.n_unseen_ = _safe_indexing(X, rows), y[rows], 0
+        groups = None if groups is None else groups[rows]
         return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -383,10 +415,17 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"classifier is given; got {self.tune!r} and {self.classifier!r}."
             )
 
-    def _divide(self, found: labels.Labels) -> Division:
+    def _in_order(self, X: Any) -> Order:
+        """The order in which rows are drawn; equal outputs need not be those of equal rows."""
+        if isinstance(self.classifier, Probabilities | Logits):
+            return by_number(len(X), self.seed_)
+        return order(X, self.seed_)
+
+    def _divide(self, found: labels.Labels, drawn: Order) -> Division:
         chooses = self.classifier is None and isinstance(self.method, str)
         return divide(
             found,
+            drawn,
             alpha=self.alpha,
             seed=self.seed_,
             calibration=self.calibration_size,
@@ -394,7 +433,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _learn(
-        self, X: Any, found: labels.Labels, division: Division, by: str, groups: Any, begun: float
+        self,
+        X: Any,
+        found: labels.Labels,
+        division: Division,
+        by: Grouping,
+        groups: Any,
+        begun: float,
     ) -> None:
         """Train networks and keep the best of each kind."""
         try:
@@ -502,7 +547,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
 
-    def _calibrate(self, X: Any, y: npt.NDArray[Any], alpha: float, by: str, groups: Any) -> Self:
+    def _calibrate(
+        self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any
+    ) -> Self:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()
 
         def with_calibration(one: choosing.Candidate) -> choosing.Candidate:
@@ -559,6 +606,13 @@ def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: 
     return -float(estimator.set_size(X))
 
 
+def fit_in_order(
+    clf: ConformalClassifier, X: Any, y: Any, groups: Any, drawn: Order
+) -> ConformalClassifier:
+    """`clf.fit(X, y, groups)`, with rows drawn in an order that goes on behind other rows."""
+    return clf._fit(X, y, groups, clf.alpha, {}, drawn)
+
+
 def evidence_of(
     clf: ConformalClassifier,
     X_test: Any,
@@ -572,9 +626,12 @@ def evidence_of(
     """What a fitted classifier, and those it was compared with, show on examples it never saw.
 
     groups: as in `predict_set`. cells, pictures, provenance: as in `Evidence`, for showing.
+    Examples of classes that were not learned are counted, as every set misses them.
     """
     check_is_fitted(clf)
     X, y = clf._checked(X_test, y_test, reset=False)
+    known = labels.known_rows(y, clf.classes_)
+    unseen, tested = len(y) - len(known), len(y)
     calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
     group_names, sizes = [str(name) for name in calibration.names], list(calibration.sizes)
     places = calibration.places(groups, len(y))
@@ -582,6 +639,8 @@ def evidence_of(
         # What calibration did not see is a group of no examples: its sets hold every class.
         group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
         places = np.where(places < 0, len(sizes) - 1, places)
+    X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
+    unseen_before = getattr(clf, "n_unseen_", 0)
 
     def shown(one: choosing.Candidate) -> Shown:
         logits = one.source.logits(X)
@@ -597,12 +656,14 @@ def evidence_of(
         groups=places,
         group_names=tuple(group_names),
         calibration_sizes=tuple(sizes),
-        group_by=None if calibration.by == ALL else calibration.by,
+        group_by=calibration.by.column,
         wishes=() if shape is None else _wishes(shape),
         unwanted=None if shape is None else _unwanted(shape, names),
         shrink=None if shape is None else shape.class_weights(names),
-        pictures=pictures,
-        cells=cells,
+        unseen=unseen,
+        unseen_share=(unseen + unseen_before) / (tested + clf.n_calibration_ + unseen_before),
+        pictures=None if pictures is None else pictures[known],
+        cells=None if cells is None else [cells[row] for row in known],
         provenance=dict(provenance or {}),
     )
 

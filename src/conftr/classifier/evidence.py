@@ -61,7 +61,10 @@ class Evidence:
         one group where one threshold serves all.
     groups: (m,) the calibration group of each test example; None where each class is a group and
         has its own threshold.
-    group_by: the column (or "class") that groups are made by; None where there is one.
+    group_by: the name of the column that groups are made by; None where it has none, and where one
+        threshold serves all or each class is a group.
+    unseen: how many further test examples are of classes that were not learned, which every set
+        misses. unseen_share: of all examples, as estimated from those kept aside.
     wishes: each in words. unwanted: (K, K), true where a set of true class row should not hold
         class column. shrink: (K,) size weights, 1 where nothing was wished.
     pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
@@ -78,12 +81,28 @@ class Evidence:
     group_names: tuple[str, ...]
     calibration_sizes: tuple[int, ...]
     group_by: str | None = None
+    unseen: int = 0
+    unseen_share: float = 0.0
     wishes: tuple[str, ...] = ()
     unwanted: Sets | None = None
     shrink: Numbers | None = None
     pictures: npt.NDArray[np.uint8] | None = None
     cells: Sequence[Mapping[str, str]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What groups are made by: "class", a "column", or nothing: "all"."""
+        if self.groups is None:
+            return "class"
+        return "all" if self.group_by is None and len(self.group_names) == 1 else "column"
+
+    @property
+    def noun(self) -> str:
+        """What one group is called in a sentence."""
+        if self.groups is None:
+            return "class"
+        return "group" if self.group_by is None else f"group of {self.group_by!r}"
 
     def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
         """The sets (m, K) of a candidate at any alpha, exactly as `calibrate` and `predict` do."""

@@ -49,6 +49,16 @@ def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
     return classes, labels.astype(np.int32)
 
 
+def met(y: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> tuple[Classes, Labels]:
+    """The classes (K,) that some rows have, in order, and each label's place among them, (n,).
+
+    A label that none of those rows has is in place -1.
+    """
+    classes, _ = learn(y[rows])
+    found = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    return classes, np.where(classes[found] == y, found, -1).astype(np.int32)
+
+
 def named(classes: Sequence[Any]) -> Classes:
     """Classes that someone else put in order, (K,): distinct, at least two, of one type."""
     found = np.asarray(classes)
@@ -57,6 +67,13 @@ def named(classes: Sequence[Any]) -> Classes:
     if found.dtype.kind in "US" and not all(isinstance(name, str | bytes) for name in classes):
         raise ValueError(f"classes must be of one type, all text or all numbers; got {classes!r}.")
     return found
+
+
+def known_rows(y: npt.NDArray[Any], classes: Classes) -> npt.NDArray[np.intp]:
+    """The rows whose labels, of (n,), are known classes; all rows where none is, to be refused."""
+    known = set(classes.tolist())
+    found = np.flatnonzero([value in known for value in y.tolist()])
+    return found if len(found) else np.arange(len(y))
 
 
 def places(y: npt.NDArray[Any], classes: Classes) -> Labels:

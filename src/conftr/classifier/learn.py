@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 
 from conftr import features
 from conftr.classifier import candidates, choosing, recipes
+from conftr.classifier.calibration import Grouping
 from conftr.classifier.candidates import Materials, Report, Trained
 from conftr.classifier.choosing import Candidate, Score, Tried
 from conftr.classifier.division import Division, Rows, held_out
@@ -65,7 +66,7 @@ class Learned(NamedTuple):
 
 
 def learn(
-    task: Task, X: Any, labels: Labels, division: Division, *, by: str, groups: Any
+    task: Task, X: Any, labels: Labels, division: Division, *, by: Grouping, groups: Any
 ) -> Learned:
     """Train on one part of the examples, choose on another. Calibration examples are not touched.
 
@@ -98,7 +99,9 @@ def learn(
     )
 
 
-def _question(task: Task, labels: Labels, by: str, groups: Any, rows: Rows) -> choosing.Question:
+def _question(
+    task: Task, labels: Labels, by: Grouping, groups: Any, rows: Rows
+) -> choosing.Question:
     """What is asked of a network's logits of these examples."""
     return choosing.Question(
         labels[rows],

@@ -18,11 +18,12 @@ import safetensors
 import safetensors.numpy
 
 from conftr import features
-from conftr.classifier.calibration import ALL, CLASS, Calibration
+from conftr.classifier.calibration import Calibration, Grouping
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
 from conftr.classifier.evidence import Candidate as Shown
 from conftr.classifier.evidence import Evidence
+from conftr.classifier.repeats import KnownRows
 from conftr.conformal import metrics
 from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.data.spreadsheets import cell
@@ -35,7 +36,8 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
 CALIBRATION, THRESHOLDS = "calibration.safetensors", "thresholds.csv"
 SHOWN, SHOWN_ARRAYS = "evidence.json", "evidence.safetensors"
-NAMES = (SETTINGS, WEIGHTS, CALIBRATION, THRESHOLDS, SHOWN, SHOWN_ARRAYS)
+KNOWN = "known_rows.safetensors"
+NAMES = (SETTINGS, WEIGHTS, CALIBRATION, THRESHOLDS, KNOWN, SHOWN, SHOWN_ARRAYS)
 
 _ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 # What `fit` leaves behind that is plain data.
@@ -80,6 +82,9 @@ def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
     }
     if not isinstance(source, Probabilities | Logits):
         files[WEIGHTS] = _tensors(_weights(source.fitted))
+    if hasattr(clf, "known_rows_"):
+        known = clf.known_rows_
+        files[KNOWN] = _tensors({"digests": known.digests, "whole": np.array([known.whole])})
     return files | ({} if evidence is None else _pack_evidence(evidence))
 
 
@@ -121,7 +126,11 @@ def unpack(files: Files) -> ConformalClassifier:
     clf.tried_ = tuple(Tried(*one) for one in told["tried"])
     if told["feature_names"] is not None:
         clf.feature_names_in_ = np.array(told["feature_names"], object)
-    calibration = _calibration(told["calibration"], files[CALIBRATION], len(clf.classes_))
+    if KNOWN in files:
+        known = safetensors.numpy.load(files[KNOWN])
+        clf.known_rows_ = KnownRows(known["digests"], bool(known["whole"][0]))
+    by, names = _grouping(told["calibration"], files), told["calibration"]["names"]
+    calibration = _calibration(by, names, files[CALIBRATION], len(clf.classes_))
     kind = told["model"]["kind"]
     if kind in _GIVEN:
         source = clf.classifier = _GIVEN[kind](clf.classes_.tolist())
@@ -171,7 +180,7 @@ def _settings(clf: ConformalClassifier, evidence: Evidence | None) -> Json:
         "chosen": [chosen.name, chosen.words, chosen.inefficiency],
         "tried": [list(one) for one in clf.tried_],
         "metrics": None if evidence is None else _metrics(evidence),
-        "calibration": {"by": calibration.by, "names": _plain(list(calibration.names))},
+        "calibration": {**asdict(calibration.by), "names": _plain(list(calibration.names))},
         "model": _model(chosen.source),
         "feature_names": None if names is None else names.tolist(),
         "encoding": None if encoding is None else encoding.to_json(),
@@ -292,13 +301,13 @@ def _calibration_bytes(calibration: Calibration) -> bytes:
     )
 
 
-def _calibration(told: Json, content: bytes, classes: int) -> Calibration:
+def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Calibration:
     """The scores by group, refused in words where thresholds of them would mean nothing."""
     arrays = safetensors.numpy.load(content)
-    scores, sizes, names = arrays["scores"], arrays["sizes"], tuple(told["names"])
+    scores, sizes, names = arrays["scores"], arrays["sizes"], tuple(told)
     if scores.ndim != 1 or scores.dtype.kind != "f" or np.isnan(scores).any():
         raise ArtefactError(f"{CALIBRATION} must hold a list of numbers as scores; some are none.")
-    groups = {ALL: 1, CLASS: classes}.get(told["by"], len(names))
+    groups = {"all": 1, "class": classes}.get(by.kind, len(names))
     if not len(set(names)) == len(names) == groups:
         raise ArtefactError(f"{SETTINGS} must name each group of {CALIBRATION} once: {names}.")
     if sizes.shape != (len(names),) or (sizes < 0).any() or sizes.sum() != len(scores):
@@ -309,14 +318,29 @@ def _calibration(told: Json, content: bytes, classes: int) -> Calibration:
     parts = np.split(scores, np.cumsum(sizes)[:-1])
     if any((own[1:] < own[:-1]).any() for own in parts):
         raise ArtefactError(f"{CALIBRATION} must hold the scores of each group in rising order.")
-    return Calibration(told["by"], names, tuple(parts))
+    return Calibration(by, names, tuple(parts))
+
+
+def _grouping(told: Json, files: Files) -> Grouping:
+    """What makes the groups. Format 1 told kinds and columns apart by their names alone.
+
+    There, a column called "class" or "all" was saved as "group"; the evidence has its name.
+    """
+    if "kind" in told:
+        return Grouping(told["kind"], told["column"])
+    if told["by"] in ("all", "class"):
+        return Grouping(told["by"])
+    asked = json.loads(files[SHOWN])["provenance"].get("group_by") if SHOWN in files else None
+    return Grouping("column", asked or told["by"])
 
 
 def _thresholds(clf: ConformalClassifier) -> bytes:
     """A line for each alpha and group, for people to read."""
     calibration, text = clf.calibration_, io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["alpha", cell(calibration.by), "calibration_examples", "threshold"])
+    by = calibration.by
+    heading = cell(by.column or by.kind)
+    writer.writerow(["alpha", heading, "calibration_examples", "threshold"])
     for alpha in sorted({*_ALPHAS, float(clf.alpha_)}):
         taus = calibration.thresholds(alpha).tolist()
         names = [cell(str(name)) for name in calibration.names]

@@ -93,7 +93,9 @@ def fit(
         from conftr.training import use_compilation_cache
 
         folders.check(place, overwrite=overwrite)
-        wanted = Wanted(target, labels, group_by, tuple(drop or ()), tuple(category or ()))
+        wanted = Wanted(
+            target, labels, drop=tuple(drop or ()), categories=tuple(category or ())
+        ).grouped_by(group_by)
         own = read(file, wanted, data_dir=data_dir)
         for note in own.notes:
             watch.note(note)
@@ -102,9 +104,7 @@ def fit(
         use_compilation_cache()
         chosen = Chosen(0.1 if alpha is None else alpha, {})
         if settings:
-            chosen = chosen_for_fit(
-                read_settings(settings), own, file, alpha=alpha, seed=seed, test_share=test_share
-            )
+            chosen = chosen_for_fit(read_settings(settings), own, file, alpha=alpha, seed=seed)
         result = fitting.fit(
             own,
             fitting.Task(
@@ -166,7 +166,7 @@ def calibrate(
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
-        wanted = Wanted(target, labels, group_by, tuple(drop or ()))
+        wanted = Wanted(target, labels, drop=tuple(drop or ())).grouped_by(group_by)
         asked = fitting.Task(test_share=test_share, seed=seed)
         before = None
         if model in calibrating.OUTPUTS:

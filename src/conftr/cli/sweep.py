@@ -92,9 +92,11 @@ def sweep(
         out, file = sys.stdout, _file(grid, methods, alpha)
         with console.connected(ray) as executor:
             with console.watched(quiet) as display:
-                columns = Wanted(target, labels, None, tuple(drop or ()), tuple(category or ()))
+                columns = Wanted(
+                    target, labels, drop=tuple(drop or ()), categories=tuple(category or ())
+                )
                 workspace = console.workspace(results, runs, data_dir, display)
-                name, workspace = _dataset(data, columns, workspace, file, seed)
+                name, workspace = _dataset(data, columns, workspace, seed)
                 changes = {"model": model, "epochs": epochs}
                 sweeps = _sweeps(name, file, changes, halving, workspace, seed)
                 missing = without_record(sweeps, workspace.store)
@@ -123,9 +125,7 @@ def _file(grid: Path | None, methods: str | None, alpha: float | None) -> Settin
     return file
 
 
-def _dataset(
-    data: str, columns: Wanted, workspace: Workspace, file: SettingsFile, seed: int
-) -> tuple[str, Workspace]:
+def _dataset(data: str, columns: Wanted, workspace: Workspace, seed: int) -> tuple[str, Workspace]:
     """The name of the data, and the workspace that has them."""
     from conftr.data.own import read
     from conftr.experiments.user_file import dataset_of
@@ -135,8 +135,7 @@ def _dataset(
     own = read(data, columns)
     for note in own.notes:
         workspace.display.note(note)
-    alpha = (file.alphas or (_ALPHA_OF_FILE,))[0]
-    dataset = dataset_of(own, data, alpha=alpha, seed=seed)
+    dataset = dataset_of(own, data, seed=seed)
     return dataset.name, replace(workspace, load={dataset.name: dataset}.__getitem__)
 
 

@@ -53,7 +53,7 @@ class ConfTr:
     class_weights: omega (K,), the weight of each true class in the size loss.
     loss_matrix: None for no class loss; L (K, K), or a function of K such as `conftr.identity`.
     fraction: the share of the batch, its first rows, that calibrates while the rest predicts;
-        None calibrates and predicts on the whole batch.
+        None calibrates and predicts on the whole batch, as a batch of one example always does.
     cross_entropy_weight: weight of a cross-entropy term over the whole batch.
     set_loss: any function of (soft sets, labels) >= 0, in place of the class loss.
 
@@ -95,16 +95,12 @@ class ConfTr:
 
     def _divide(self, *rows: Array) -> list[tuple[Array, Array]]:
         """The rows that calibrate and the rows that predict, of each array."""
-        if self.fraction is None:
-            return [(x, x) for x in rows]
         n = operator.index(rows[0].shape[0])
-        cut = _cut(n, float(self.fraction))
-        if cut >= n:
-            raise ValueError(
-                f"a batch must hold at least 2 examples, to calibrate on some and predict on the "
-                f"others; got {n}. Drop the last, incomplete batch, or set fraction=None."
-            )
-        return [divide(x, cut) for x in rows]
+        if n == 0:
+            raise ValueError("a batch must hold examples; got none.")
+        if self.fraction is None or n == 1:
+            return [(x, x) for x in rows]
+        return [divide(x, _cut(n, float(self.fraction))) for x in rows]
 
 
 @by_content

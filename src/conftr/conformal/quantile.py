@@ -69,16 +69,17 @@ def rank(n: int, alpha: Any) -> int:
 @settled
 @lru_cache(maxsize=4096)
 def _rank(n: int, alpha: float) -> int:
-    value = Fraction(str(alpha)) + Fraction(2 * float(np.finfo(np.float64).eps))
-    return min(n, math.floor(value * (n + 1)))
+    return min(n, math.floor(_rounded_up(alpha) * (n + 1)))
+
+
+def _rounded_up(alpha: float) -> Fraction:
+    """alpha and the rounding of a difference such as 1 - 0.9."""
+    return Fraction(str(alpha)) + Fraction(2 * float(np.finfo(np.float64).eps))
 
 
 def examples_needed(alpha: float) -> int:
     """The smallest calibration set with a threshold at alpha: n with alpha (n + 1) >= 1."""
-    n = max(1, math.ceil(1 / float(alpha)) - 2)
-    while not rank(n, alpha):
-        n += 1
-    return n
+    return max(1, math.ceil(1 / _rounded_up(checks.one_probability(alpha, "alpha"))) - 1)
 
 
 def exact_position(n: int, alpha: float) -> tuple[int, int]:

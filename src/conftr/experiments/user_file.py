@@ -1,7 +1,7 @@
 """A file of the user's own as the data of a sweep, and what the sweep found back to `conftr fit`.
 
-With the same alpha and seed, `conftr fit` keeps some rows to test on and draws others to calibrate
-on. Those are not here: what chose a model's settings must not calibrate or test it.
+With the same seed, `conftr fit` never tests or calibrates on the rows of a sweep, whatever its
+alpha and the share of its test rows: what chose a model's settings must not calibrate or test it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
 from conftr import features
 from conftr.classifier import labels
-from conftr.classifier.division import divide
+from conftr.classifier.division import Rows, order, seed_of
 from conftr.data import Dataset, Normalisation
 from conftr.data.own import Own
-from conftr.data.own.labels import Integers
-from conftr.jobs import fitting
 from conftr.machine.digests import of_arrays
 from conftr.machine.plain_data import build
 from conftr.search.methods import objective_of
@@ -26,11 +23,9 @@ from conftr.search.settings import SettingsFile
 from conftr.search.space import SGD, configured
 
 
-def dataset_of(
-    own: Own, file: str, *, alpha: float, seed: int, test_share: float | None = None
-) -> Dataset:
+def dataset_of(own: Own, file: str, *, seed: int) -> Dataset:
     """The rows to learn from, encoded, in a dataset named by the file and its content."""
-    mine = own.take(rows_to_learn_from(own, alpha=alpha, seed=seed, test_share=test_share))
+    mine = own.take(rows_to_learn_from(own, seed=seed))
     classes, y = labels.learn(mine.y)
     encoding = features.learn(mine.X)
     x = encoding.encode(mine.X)
@@ -52,13 +47,7 @@ class Chosen(NamedTuple):
 
 
 def chosen_for_fit(
-    file: SettingsFile,
-    own: Own,
-    name: str,
-    *,
-    alpha: float | None,
-    seed: int,
-    test_share: float | None = None,
+    file: SettingsFile, own: Own, name: str, *, alpha: float | None, seed: int
 ) -> Chosen:
     """How `conftr fit` trains with the first method of a settings file.
 
@@ -68,7 +57,6 @@ def chosen_for_fit(
         name: of their file.
         alpha: what was asked for; None for that of the settings, else 0.1.
         seed: as in `conftr fit`.
-        test_share: as in `conftr fit`.
 
     Returns:
         What `conftr.jobs.fitting.Task` takes.
@@ -78,13 +66,13 @@ def chosen_for_fit(
             some may calibrate now; or ask for what `ConformalClassifier` cannot do.
     """
     alpha = (file.alphas or (0.1,))[0] if alpha is None else alpha
-    rows = dataset_of(own, name, alpha=alpha, seed=seed, test_share=test_share).name
+    rows = dataset_of(own, name, seed=seed).name
     searched = str(file.searched.get("data", rows))
     if searched.rpartition("-")[2] != rows.rpartition("-")[2]:  # the digests of the rows
         raise ValueError(
             f"the settings were searched on other rows or columns ({searched}) than this fit would "
             f"learn from ({rows}): some of them would calibrate or be tested on. Fit the same file "
-            f"as in the sweep, with its --alpha, --seed and --drop; or, if the two share no rows, "
+            f"as in the sweep, with its --seed and --drop; or, if the two share no rows, "
             f"remove [searched] from the settings."
         )
     return Chosen(alpha, _training(file, alpha))
@@ -111,13 +99,6 @@ def _training(file: SettingsFile, alpha: float) -> dict[str, Any]:
     }
 
 
-def rows_to_learn_from(
-    own: Own, *, alpha: float, seed: int, test_share: float | None = None
-) -> Integers:
-    """All rows but those that `conftr fit` would test and calibrate on."""
-    task = fitting.Task(alpha=alpha, seed=seed, test_share=test_share)
-    rest, _, _ = fitting.divided(own.y, task)
-    _, found = labels.learn(own.y[rest])
-    drawn = int(check_random_state(seed).randint(2**31 - 1))
-    division = divide(found, alpha=alpha, seed=drawn)
-    return np.sort(rest[np.concatenate([division.train, division.validation])])
+def rows_to_learn_from(own: Own, *, seed: int) -> Rows:
+    """The rows that `conftr fit` with this seed never tests or calibrates on."""
+    return order(own.X, seed_of(seed)).never_held_out

@@ -37,15 +37,16 @@ class Frame:
         """A frame of n rows -> (n, width) in float32."""
         if not is_frame(x):
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
-        frame = _open(x)
+        frame = opened(x)
         self._check_columns(frame.columns)
         parts = [self.numbers.encode(_doubles(frame, self.numeric))]
         parts += [_encode(one, frame[name]) for name, one in self.levels.items()]
         return np.concatenate(parts, axis=1)
 
     def _check_columns(self, found: Sequence[str]) -> None:
-        lacks = [name for name in self.names if name not in set(found)]
-        extra = [name for name in found if name not in set(self.names)]
+        there, known = set(found), set(self.names)
+        lacks = [name for name in self.names if name not in there]
+        extra = [name for name in found if name not in known]
         if lacks or extra:
             faults = [f"lacks {checks.listed(map(repr, lacks))}"] * bool(lacks)
             unseen = checks.listed(map(repr, extra))
@@ -79,12 +80,12 @@ def is_frame(x: Any) -> bool:
 
 def learn(x: Any) -> Frame:
     """The encoding of the rows of a data frame."""
-    frame = _open(x)
+    frame = opened(x)
     if not frame.columns or not len(frame):
         raise ValueError(f"X must have rows and columns; got shape {frame.shape}.")
     numeric = tuple(name for name in frame.columns if _is_numeric(frame[name]))
-    others = [name for name in frame.columns if name not in set(numeric)]
-    levels = {name: _learn_levels(frame[name]) for name in others}
+    known = set(numeric)
+    levels = {name: _learn_levels(frame[name]) for name in frame.columns if name not in known}
     found = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
     if found.inputs == (0,):
         empty = checks.listed(map(repr, found.names))
@@ -94,16 +95,16 @@ def learn(x: Any) -> Frame:
 
 def names(x: Any) -> list[str]:
     """The names of the columns."""
-    return list(_open(x).columns)
+    return list(opened(x).columns)
 
 
 def has_categories(x: Any) -> bool:
     """Whether a column of a data frame holds something else than numbers."""
-    frame = _open(x)
+    frame = opened(x)
     return not all(_is_numeric(frame[name]) for name in frame.columns)
 
 
-def _open(x: Any) -> Any:
+def opened(x: Any) -> Any:
     """As a narwhals frame in memory, with text for names."""
     try:
         import narwhals.stable.v2 as nw

@@ -11,16 +11,17 @@ import numpy as np
 import polars as pl
 
 from conftr.classifier import artefact
-from conftr.classifier.calibration import ALL, CLASS
+from conftr.classifier.calibration import ALL, CLASS, Grouping
+from conftr.classifier.division import by_number, order, seed_of
 from conftr.classifier.estimator import ConformalClassifier, evidence_of
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import checks
 from conftr.data import DataError
 from conftr.data.own import Own, Wanted, blocks, origin, places, read
-from conftr.data.own.examples import TARGET
+from conftr.data.own.examples import sha256
 from conftr.data.own.labels import Labels
 from conftr.jobs.fitting import Result, Task, divided, show
-from conftr.jobs.predicting import as_taken, group_by, inputs_of, target_of
+from conftr.jobs.predicting import as_taken, group_column, inputs_of
 from conftr.members.outside import Logits, Probabilities
 
 OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
@@ -70,22 +71,64 @@ def saved(
     wanted: target and groups are the model's where none are given, as is alpha. Where other groups
         are wanted, what the old thresholds showed is left out: they are for groups of their own.
     """
-    clf = artefact.load(model)
-    by = clf.calibration_.by
-    target = wanted.target or target_of(model)
-    old = (target or TARGET) if by == CLASS else group_by(clf)
-    same = wanted.group_by in (None, old)
-    wanted = replace(wanted, target=target, group_by=wanted.group_by or old)
+    clf, told = artefact.load(model), _provenance(model)
+    wanted = _as_before(clf, wanted, told)
+    learned_from = _refuse_training_file(clf, file, told)
     task = replace(task, alpha=clf.alpha_ if alpha is None else alpha, by_class=wanted.by_class)
     own = _read_for(clf, file, wanted)
     before = None
-    if same:
-        before = evidence_of(clf, own.X, own.y, groups=own.groups if group_by(clf) else None)
-    rest, test, notes = divided(own.y, task)
-    fresh = own.take(rest)
-    groups = CLASS if task.by_class else ALL if fresh.groups is None else fresh.groups
+    if _grouping(wanted) == clf.calibration_.by:
+        before = evidence_of(clf, own.X, own.y, groups=own.groups)
+    is_outputs = isinstance(clf.classifier, Probabilities | Logits)
+    seed = seed_of(task.seed)
+    parts = divided(by_number(len(own.y), seed) if is_outputs else order(own.X, seed), task)
+    fresh = own.take(parts.rest[parts.drawn.one_each(seed)])
+    groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
     clf.calibrate(fresh.X, fresh.y, task.alpha, groups)
-    return Result(clf, show(clf, own.take(test), task), (*own.notes, *notes)), before
+    more = {"outputs": told["outputs"]} if is_outputs and "outputs" in told else learned_from
+    shown = show(clf, own.take(parts.test), task, more)
+    return Result(clf, shown, (*own.notes, *parts.notes)), before
+
+
+def _as_before(clf: ConformalClassifier, wanted: Wanted, told: Mapping[str, Any]) -> Wanted:
+    """The same, with the target and the groups of the model where none are given."""
+    asked = wanted.group_by
+    wanted = replace(wanted, target=wanted.target or told.get("target"))
+    if asked is not None:
+        return wanted.grouped_by(asked)
+    return replace(wanted, groups=group_column(clf), by_class=clf.calibration_.by == CLASS)
+
+
+def _grouping(wanted: Wanted) -> Grouping:
+    if wanted.by_class:
+        return CLASS
+    return ALL if wanted.groups is None else Grouping("column", wanted.groups)
+
+
+def _provenance(model: Path) -> Mapping[str, Any]:
+    """Where a saved classifier comes from, as far as that is known."""
+    shown = artefact.evidence(model)
+    return {} if shown is None else shown.provenance
+
+
+def _refuse_training_file(
+    clf: ConformalClassifier, file: Path, told: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Which file a classifier has learned from, for the record, as far as that is known.
+
+    Raises:
+        DataError: if it is the file to calibrate on.
+    """
+    first = told.get("learned_from") or (told if clf.n_train_ else {})
+    if "sha256" not in first:
+        return {}
+    if sha256(file) == first["sha256"]:
+        raise DataError(
+            f"{file} is the file that the model has learned from, {first['file']}: it knows these "
+            f"rows too well to be calibrated on them. Take rows that it has not met. Another "
+            f"alpha needs no calibration (conftr predict --alpha), other groups need a new fit."
+        )
+    return {"learned_from": {name: first[name] for name in ("file", "sha256")}}
 
 
 def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[str]) -> Result:
@@ -102,17 +145,18 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[s
     y = np.asarray(classes)[own.y] if numbered else as_classes(labels, classes)
     own = replace(own, y=y, X=np.asarray(own.X))
     task = replace(task, by_class=wanted.by_class)
-    rest, test, notes = divided(own.y, task)
-    fresh = own.take(rest)
+    parts = divided(by_number(len(own.y), seed_of(task.seed)), task)
+    fresh = own.take(parts.rest)
     clf = ConformalClassifier(
         alpha=task.alpha,
         score=str(task.score),
         classifier=OUTPUTS[kind](classes),
         random_state=task.seed,
     )
-    clf.fit(fresh.X, fresh.y, CLASS if task.by_class else fresh.groups)
+    clf.fit(fresh.X, fresh.y, "class" if task.by_class else fresh.groups)
     clf.why_ = "They were computed elsewhere; nothing was trained."
-    return Result(clf, show(clf, own.take(test), task), (*own.notes, *notes))
+    shown = show(clf, own.take(parts.test), task, {"outputs": kind})
+    return Result(clf, shown, (*own.notes, *parts.notes))
 
 
 def _are_places(own: Own) -> bool:
@@ -130,12 +174,19 @@ def _columns(own: Own, names: Sequence[str]) -> list[Any]:
             f"outputs must have a row for each example and a column for each class, (n, K); got "
             f"shape {own.X.shape}."
         )
+    width = own.X.shape[1]
     if not names and _are_places(own):
-        return list(range(own.X.shape[1]))
-    found = list(names) or np.unique(own.y).tolist()
-    if len(found) != own.X.shape[1]:
+        return list(range(width))
+    if not names:
+        some = checks.listed(map(str, np.unique(own.y).tolist()))
         raise DataError(
-            f"there are {own.X.shape[1]} columns and {len(found)} classes: say with --classes "
-            f"which class each column stands for, in their order."
+            f"labels such as {some} do not tell which of the {width} columns stands for which "
+            f"class: say so with --classes, in the order of the columns. Labels 0 to {width - 1} "
+            f"would be their numbers."
         )
-    return found
+    if len(names) != width:
+        raise DataError(
+            f"there are {width} columns and --classes names {len(names)}: say which class each "
+            f"column stands for, in their order."
+        )
+    return list(names)

@@ -6,17 +6,17 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.classifier import repeats
+from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
+from conftr.classifier.estimator import ConformalClassifier, evidence_of, fit_in_order
 from conftr.classifier.evidence import Evidence
 from conftr.conformal.shaping import Shape
 from conftr.data import DataError
-from conftr.data.dataset import permutation
 from conftr.data.own import Own
-from conftr.data.own.labels import Integers, Labels
 from conftr.jobs.showing import cells, pictures
 
 SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
@@ -54,12 +54,29 @@ class Result:
     notes: tuple[str, ...]
 
 
+class Parts(NamedTuple):
+    """Rows to learn from and the order in which they are drawn, rows to test on, and notes."""
+
+    rest: Rows
+    drawn: Order
+    test: Rows
+    notes: tuple[str, ...]
+
+
 def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Result:
     """Train on most of the examples, and test on the others.
 
     progress: as in `ConformalClassifier`.
     """
-    rest, test, notes = divided(own.y, task)
+    drawn = order(own.X, seed_of(task.seed))
+    parts = divided(drawn, task)
+    _check_held_out(drawn, len(parts.test), task.alpha)
+    learned, test = own.take(parts.rest), own.take(parts.test)
+    if not np.isin(test.y, learned.y).any():
+        raise DataError(
+            f"there is no row to test on: the {len(test.y):,} rows drawn for it are the only ones "
+            f"of their classes. It takes more rows, or another --seed."
+        )
     clf = ConformalClassifier(
         alpha=task.alpha,
         score=task.score,
@@ -70,49 +87,47 @@ def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Resu
         progress=progress,
         **{"method": task.method, **task.training},
     )
-    learned = own.take(rest)
-    clf.fit(learned.X, learned.y, "class" if task.by_class else learned.groups)
-    return Result(clf, show(clf, own.take(test), task), notes)
+    groups = "class" if task.by_class else learned.groups
+    fit_in_order(clf, learned.X, learned.y, groups, parts.drawn)
+    return Result(clf, show(clf, test, task), parts.notes)
 
 
-def divided(y: Labels, task: Task) -> tuple[Integers, Integers, tuple[str, ...]]:
-    """Rows to learn from and rows to test on, drawn at random; notes on classes too rare for both.
-
-    A class that would only be tested on is only learned from instead.
-    """
-    n = len(y)
+def divided(drawn: Order, task: Task) -> Parts:
+    """Rows to learn from and rows to test on, one for each example: the first that are drawn."""
+    n = drawn.examples
     count = min(round(SHARE * n), MOST) if task.test_share is None else round(task.test_share * n)
     if not 1 <= count < n:
         raise DataError(
-            f"--test-share must leave rows to test on and rows to learn from; of {n:,} rows it "
-            f"takes {count:,} to test on."
+            f"--test-share must leave rows to test on and rows to learn from; of {n:,} different "
+            f"rows it takes {count:,} to test on."
         )
-    tested = np.zeros(n, bool)
-    tested[permutation(n, task.seed)[:count]] = True
-    classes, labels = np.unique(y, return_inverse=True)
-    rare = np.bincount(labels[~tested], minlength=len(classes)) == 0
-    tested &= ~rare[labels]
-    if not tested.any():
+    rest, behind = drawn.after(count)
+    note = repeats.told(drawn)
+    return Parts(rest, behind, drawn.one_each(seed_of(task.seed))[:count], (note,) * bool(note))
+
+
+def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
+    """Raise where a sweep with the same seed may have seen rows that test or calibrate."""
+    calibrated = calibration_size(drawn.examples - tested, alpha)
+    if tested + calibrated > drawn.most_held_out:
         raise DataError(
-            f"there is no row to test on: of the {n:,} rows, those drawn for it are the only ones "
-            f"of their classes. It takes more rows, or another --seed."
+            f"--test-share is too large: with the {calibrated:,} rows that calibrate, {tested:,} "
+            f"test rows are more than 60 % of the {drawn.examples:,}. The others are never tested "
+            f"or calibrated on, whatever is asked for, so that settings can be compared on them."
         )
-    names = ", ".join(str(name) for name in classes[rare])
-    notes = (f"too rare to be tested on, and only learned from: {names}.",) if names else ()
-    return np.flatnonzero(~tested), np.flatnonzero(tested), notes
 
 
-def show(clf: ConformalClassifier, test: Own, task: Task) -> Evidence:
-    """What the classifier shows on test examples, with where all of it comes from."""
-    parts = {
-        "trained on": clf.n_train_,
-        "chosen on": clf.n_validation_,
-        "calibrated on": clf.n_calibration_,
-        "tested on": len(test.y),
-    }
+def show(
+    clf: ConformalClassifier, test: Own, task: Task, told: Mapping[str, Any] | None = None
+) -> Evidence:
+    """What the classifier shows on test examples, with where all of it comes from.
+
+    told: more of that.
+    """
     provenance = {
         **test.origin,
-        "rows": parts,
+        **(told or {}),
+        "rows": _rows(clf, len(test.y)),
         "seed": task.seed,
         "method": clf.method_,
         "why": clf.why_,
@@ -129,3 +144,13 @@ def show(clf: ConformalClassifier, test: Own, task: Task) -> Evidence:
         pictures=pictures(test.X),
         provenance=provenance,
     )
+
+
+def _rows(clf: ConformalClassifier, tested: int) -> dict[str, int]:
+    found = {
+        "trained on": clf.n_train_,
+        "chosen on": clf.n_validation_,
+        "calibrated on": clf.n_calibration_,
+        "tested on": tested,
+    }
+    return found | ({"of classes that were not learned": clf.n_unseen_} if clf.n_unseen_ else {})

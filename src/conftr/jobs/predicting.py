@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from conftr.classifier import artefact
-from conftr.classifier.calibration import ALL, CLASS
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
 from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
@@ -21,6 +20,7 @@ from conftr.features import Array, Frame
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
 from conftr.members.outside import Logits, Probabilities
+from conftr.report.numbers import rounded
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,16 @@ def as_taken(clf: ConformalClassifier, X: Any) -> Any:
     return X if isinstance(encoding, Frame) else np.asarray(X)
 
 
-def group_by(clf: ConformalClassifier) -> str | None:
-    """The column whose groups have thresholds of their own."""
+def group_column(clf: ConformalClassifier) -> str | None:
+    """The column whose groups have thresholds of their own; None where there are no such groups."""
     by = clf.calibration_.by
-    return None if by in (ALL, CLASS) else by
+    if by.kind == "column" and by.column is None:
+        raise DataError(
+            "the model has a threshold for each group, and the groups were given without a name: "
+            "no column of a file is known to hold them. Fit or calibrate it with a named series "
+            "as groups."
+        )
+    return by.column
 
 
 def target_of(model: Path) -> str | None:
@@ -125,13 +131,13 @@ def words(tally: Tally, request: Request) -> str:
     """What was counted, in a sentence or two."""
     if not tally.rows:
         return "there are no rows."
-    told = [f"{tally.rows:,} rows, {tally.classes / tally.rows:.2f} classes a set."]
+    told = [f"{tally.rows:,} rows, {rounded(tally.classes / tally.rows, 2)} classes a set."]
     if tally.empty:
         told.append(f"{tally.empty:,} sets hold no class: nothing is likely enough.")
     if tally.labelled:
-        share = 100 * tally.covered / tally.labelled
+        share = rounded(100 * tally.covered / tally.labelled, 1)
         told.append(
-            f"{share:.1f} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
+            f"{share} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
             f"known hold it."
         )
     if tally.strangers:
@@ -151,8 +157,8 @@ def _frames(
     progress: Callable[[int], None],
     executor: Executor,
 ) -> Iterator[pl.DataFrame]:
-    wanted = Wanted(target=request.target, group_by=group_by(clf))
-    inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *request.keep])
+    wanted = Wanted(target=request.target, groups=group_column(clf))
+    inputs = inputs_of(clf, path, [wanted.target, wanted.groups, *request.keep])
     rows = CELLS // len(clf.classes_) + 1
     found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)
     for _, (frame, counted) in spread(partial(answered, clf, path, request), found, executor):

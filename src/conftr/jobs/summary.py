@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from conftr.classifier.choosing import WISHED
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import checks
+from conftr.data.own.examples import TARGET
 from conftr.report import numbers
 
 _VERDICTS = {
@@ -27,9 +30,14 @@ _GROUPS = {
 
 
 def summary(evidence: Evidence) -> dict[str, Any]:
-    """The numbers, as plain data; the chosen candidate comes first."""
+    """The numbers, as plain data; the chosen candidate comes first.
+
+    Test rows of classes that were not learned are counted as missed; the verdict is on the others,
+    which the promise is for.
+    """
     tallies = numbers.tallies(evidence, evidence.alpha)
-    tests, covered = (sum(getattr(one, name) for one in tallies) for name in ("tests", "covered"))
+    known, covered = (sum(getattr(one, name) for one in tallies) for name in ("tests", "covered"))
+    tests = known + evidence.unseen
     return {
         "alpha": evidence.alpha,
         "score": evidence.score,
@@ -38,7 +46,13 @@ def summary(evidence: Evidence) -> dict[str, Any]:
         "calibration_rows": sum(evidence.calibration_sizes),
         "covered": covered,
         "coverage": covered / tests,
+        "unseen_rows": evidence.unseen,
+        "unseen_share": evidence.unseen_share,
         "verdict": numbers.verdict(tallies),
+        "classes_below": [
+            {"name": one.name, "test_rows": one.tests, "covered": one.covered}
+            for one in numbers.far_below(evidence, evidence.alpha)
+        ],
         "groups": [
             {
                 "name": one.name,
@@ -50,11 +64,28 @@ def summary(evidence: Evidence) -> dict[str, Any]:
             }
             for one in tallies
         ],
+        "grouping": evidence.kind,
         "group_by": evidence.group_by,
+        "target": evidence.provenance.get("target"),
         "candidates": [_candidate(evidence, i) for i in range(len(evidence.candidates))],
+        "outputs": _outputs(evidence),
         "wishes": list(evidence.wishes),
         "why": evidence.provenance.get("why"),
         "tuning": evidence.provenance.get("tuning"),
+    }
+
+
+def _outputs(evidence: Evidence) -> dict[str, Any] | None:
+    """Of outputs of another system: how often the likeliest class is right, and is by chance."""
+    if "outputs" not in evidence.provenance:
+        return None
+    n, count = len(evidence.labels), len(evidence.classes)
+    likeliest = evidence.candidates[0].probabilities.argmax(axis=1)
+    shares = (np.bincount(one, minlength=count) / n for one in (evidence.labels, likeliest))
+    return {
+        "accuracy": numbers.right(evidence, 0) / n,
+        "by_chance": float(np.prod(list(shares), axis=0).sum()),
+        "test_rows": n,
     }
 
 
@@ -86,27 +117,77 @@ def _mean(values: Any, where: Any) -> float | None:
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The numbers as lines, each with a word to go in front."""
     chosen, *others = found["candidates"]
-    within = f", in each {found['group_by']}" if found["group_by"] else ""
-    share = f"{100 * (1 - found['alpha']):.6g} %"
-    yield "Promise", f"at least {share} of the sets hold the true class{within}."
+    yield "Promise", _promise(found)
     if "before" in found:
         yield "Before", f"{_coverage(found['before'], 'fresh rows')}"
     yield "Coverage", _coverage(found)
-    compared = "".join(f"; {one['name']}: {one['mean_size']:.2f}" for one in others)
+    if found["classes_below"]:
+        yield "Classes", _classes_below(found)
+    if found["outputs"]:
+        yield "Columns", _columns(found["classes"], found["outputs"])
+    compared = "".join(f"; {one['name']}: {_number(one['mean_size'])}" for one in others)
     single = _percent(chosen["single"])
-    yield "Size", f"{chosen['mean_size']:.2f} classes a set, {single} hold one{compared}."
+    yield "Size", f"{_number(chosen['mean_size'])} classes a set, {single} hold one{compared}."
     yield "Method", f"{chosen['name']}. {found['why'] or chosen['words']}"
     yield from _wishes(found["candidates"])
 
 
+def _promise(found: Mapping[str, Any]) -> str:
+    column = "" if found["group_by"] is None else f" of {found['group_by']!r}"
+    within = {"all": "", "class": ", in each class", "column": f", in each group{column}"}
+    told = f"at least {100 * (1 - found['alpha']):.6g} % of the sets hold the true class"
+    told += within[found["grouping"]]
+    if not found["unseen_share"]:
+        return f"{told}."
+    return (
+        f"{told}, if it is one of the {len(found['classes']):,} that were learned; about "
+        f"{_percent(found['unseen_share'])} of all rows are of others."
+    )
+
+
 def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
-    told = f"{_percent(found['coverage'])} of {found['test_rows']:,} {rows}"
-    groups = found["groups"]
+    told, groups = (
+        f"{_percent(found['coverage'])} of {found['test_rows']:,} {rows}",
+        found["groups"],
+    )
+    known = found["test_rows"] - found["unseen_rows"]
+    if found["unseen_rows"]:
+        told += (
+            f", of which {found['unseen_rows']:,} are of classes that were not learned, and so "
+            f"missed; "
+            f"{_percent(found['covered'] / known)} of the others"
+        )
     if len(groups) > 1:
         return f"{told}; {_by_group(groups)}."
-    low, high = (count / found["test_rows"] for count in groups[0]["chance"])
+    low, high = (count / known for count in groups[0]["chance"])
     chance = f"chance allows {_percent(low)} to {_percent(high)}"
     return f"{told} ({chance}), which {_VERDICTS[found['verdict']]}."
+
+
+def _classes_below(found: Mapping[str, Any]) -> str:
+    """The classes that are far below the promise, and what can be done."""
+    names = [
+        f"{one['name']} ({_percent(one['covered'] / one['test_rows'])} of {one['test_rows']:,})"
+        for one in found["classes_below"]
+    ]
+    target = shlex.quote(found["target"] or TARGET)
+    return (
+        f"far below the promise, which is kept on average over the classes: "
+        f"{checks.listed(names)}. --group-by {target} keeps it for each class."
+    )
+
+
+def _columns(classes: Sequence[str], outputs: Mapping[str, Any]) -> str:
+    """Which class each column was taken for, and whether that can be."""
+    accuracy, chance = outputs["accuracy"], outputs["by_chance"]
+    told = (
+        f"{checks.listed(classes, 20)}, in this order; the likeliest is the true class of "
+        f"{_percent(accuracy)} of the test rows"
+    )
+    noise = 2 * math.sqrt(chance * (1 - chance) / outputs["test_rows"])
+    if accuracy > chance + noise:
+        return f"{told}."
+    return f"{told}, no more often than by chance ({_percent(chance)}): is this their order?"
 
 
 def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
@@ -132,12 +213,16 @@ def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]
         share = _percent(chosen["unwanted"])
         yield "Wishes", f"{share} of the sets concerned hold what they should not{compared}."
     if chosen.get("shrunk_size") is not None:
-        compared = "".join(f"; {one['name']}: {one['shrunk_size']:.2f}" for one in others)
-        size = f"{chosen['shrunk_size']:.2f}"
+        compared = "".join(f"; {one['name']}: {_number(one['shrunk_size'])}" for one in others)
+        size = _number(chosen["shrunk_size"])
         yield "Wishes", f"{size} classes in the sets that should shrink{compared}."
     if any(one["name"] == WISHED for one in others):
         yield "", "Following them was not better beyond noise; --method conformal does it anyway."
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{numbers.rounded(100 * share, 1)} %"
+
+
+def _number(mean: float) -> str:
+    return numbers.rounded(mean, 2)

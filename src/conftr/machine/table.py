@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+RECORD = "record"  # the column of the names of records
+
 
 class Table(NamedTuple):
     """A title, the names of the columns, cells as text, and remarks below."""
@@ -32,7 +34,14 @@ def draw(table: Table) -> Any:
     remarks = "\n".join(table.remarks) or None
     drawn = Drawn(title=table.title, title_justify="left", caption=remarks, caption_justify="left")
     for i, column in enumerate(table.columns):
-        drawn.add_column(column, justify="right" if i else "left")
+        # The name of a record is the name of its file: it is never cut, as other cells may be.
+        whole = column == RECORD
+        drawn.add_column(
+            column,
+            justify="right" if i else "left",
+            no_wrap=whole,
+            overflow="fold" if whole else "ellipsis",
+        )
     for line in table.cells:
         drawn.add_row(*line)
     return drawn

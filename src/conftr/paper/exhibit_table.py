@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
-from conftr.machine.table import Table
+from conftr.machine.table import RECORD, Table
 from conftr.paper.exhibits import COVERAGE, Cell, Exhibit, Line, found
 
 MISSING = "–"
@@ -25,9 +25,10 @@ def table_of(
     for name, *cells in pairs:
         columns += _headings(name, cells, compared=any(line.against for line in exhibit.lines))
         columns += [exhibit.beside] if exhibit.beside and _differs(cells[0]) else []
-    columns += ["trials x splits", "record"]
+    columns += ["trials x splits", RECORD]
     cells = [list(_line(line, exhibit, store, named)) for line in exhibit.lines]
-    return Table(f"{exhibit.title} ({exhibit.place})", columns, cells, list(exhibit.remarks))
+    remarks = [one.text for one in exhibit.remarks]
+    return Table(f"{exhibit.title} ({exhibit.place})", columns, cells, remarks)
 
 
 def _differs(cell: Cell) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record
+from conftr.paper.sentences import Remark
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -83,7 +84,7 @@ class Exhibit:
     headings: tuple[str, ...]
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     beside: str = ""
 
     def with_beside(self, name: str, reference: Callable[[str], Specification]) -> Exhibit:
@@ -95,9 +96,12 @@ class Exhibit:
         return dataclasses.replace(self, lines=tuple(lines), beside=name)
 
     def of(self, dataset: str | None) -> Exhibit:
-        """The lines of one dataset alone; of all for None."""
-        kept = (one for one in self.lines if dataset in (None, one.run.training.dataset))
-        return dataclasses.replace(self, lines=tuple(kept))
+        """The lines of one dataset alone, and what is said of it; of all for None."""
+        if dataset is None:
+            return self
+        lines = tuple(one for one in self.lines if one.run.training.dataset == dataset)
+        said = (one for one in self.remarks if one.dataset in (None, dataset))
+        return dataclasses.replace(self, lines=lines, remarks=tuple(said))
 
     def with_trials(self, trials: int | None) -> Exhibit:
         """The same with another number of training trials; unchanged for None."""
@@ -119,7 +123,7 @@ class Exhibit:
         return dataclasses.replace(self, lines=tuple(lines))
 
 
-def exhibit(key: str, lines: Iterable[Line], remarks: tuple[str, ...] = ()) -> Exhibit:
+def exhibit(key: str, lines: Iterable[Line], remarks: tuple[Remark, ...] = ()) -> Exhibit:
     """The exhibit that `exhibits.toml` describes, with its lines."""
     about = described()[key]
     headings, columns = tuple(about["headings"]), tuple(about["columns"])

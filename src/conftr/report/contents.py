@@ -46,6 +46,7 @@ def _data(evidence: Evidence) -> dict[str, Any]:
         ],
         "start": alphas.index(evidence.alpha),
         "right": numbers.right(evidence, 0),
+        "unseen": evidence.unseen,
         "tail": numbers.TAIL,
         "band": numbers.band(evidence) if len(evidence.group_names) == 1 else None,
         "bins": numbers.bins(len(evidence.classes)),

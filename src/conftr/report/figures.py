@@ -86,7 +86,7 @@ def groups(evidence: Evidence) -> Chart:
         }
         for tally in sorted(found, key=lambda tally: tally.covered / tally.tests)[:_MOST]
     ]
-    title = _some("group" if evidence.group_by is None else evidence.group_by, len(found))
+    title = _some("class" if evidence.groups is None else evidence.group_by or "group", len(found))
     chart = axes.drawn(rows).encode(alt.Y("group:N", sort=None, title=title))
     band = chart.mark_bar(color=BLUE, opacity=0.15, height=8).encode(
         axes.share_axis("low", "coverage"), alt.X2("high:Q")

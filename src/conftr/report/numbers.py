@@ -5,7 +5,9 @@ Shares and means are rounded from whole numbers, halves upwards, so that both ag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from conftr.classifier.evidence import Evidence, Integers, Numbers, Sets
 from conftr.conformal.metrics import coverage_law
 from conftr.conformal.quantile import examples_needed, rank
-from conftr.report.stops import out_of_many, promise, stops
+from conftr.report.stops import fraction, out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.
 TAIL = 0.01
@@ -34,6 +36,12 @@ def mean(total: int, count: int) -> str:
         return "–"
     hundredths = (200 * total + count) // (2 * count)
     return f"{hundredths // 100}.{hundredths % 100:02d}"
+
+
+def rounded(ratio: float, digits: int) -> str:
+    """A ratio of whole numbers below 10^8 as `share` and `mean` round it, halves upwards."""
+    scale = 10**digits
+    return f"{math.floor(ratio * scale + 0.5 + 1e-9) / scale:.{digits}f}"
 
 
 def some(names: list[str]) -> str:
@@ -108,13 +116,35 @@ class ClassTally(NamedTuple):
 
 def class_tallies(evidence: Evidence, alpha: float) -> list[ClassTally]:
     """One for each class."""
-    sets = evidence.sets(0, alpha)
-    tests, hits, totals = _sums(sets, evidence.labels, evidence.labels, len(evidence.classes))
     n_cal = sum(evidence.calibration_sizes)
     return [
         ClassTally(name, t, h, s, float(coverage_law(n_cal, t, alpha)[h]))
-        for name, t, h, s in zip(evidence.classes, tests, hits, totals, strict=True)
+        for name, t, h, s in _by_class(evidence, alpha)
     ]
+
+
+def far_below(evidence: Evidence, alpha: float) -> list[ClassTally]:
+    """Classes that are covered far less than promised, the least covered first.
+
+    Those that are missed more than twice as often as promised, and more often than chance explains
+    if a class is as hard as all together. None where each class has its own threshold.
+    """
+    if evidence.groups is None:
+        return []
+    n_cal, tail = sum(evidence.calibration_sizes), TAIL / len(evidence.classes)
+    found = [
+        ClassTally(name, t, h, s, float(coverage_law(n_cal, t, alpha)[h]))
+        for name, t, h, s in _by_class(evidence, alpha)
+        if t - h > 2 * fraction(alpha) * t and h < chance(n_cal, t, alpha, tail)[0]
+    ]
+    return sorted(found, key=lambda one: Fraction(one.covered, one.tests))
+
+
+def _by_class(evidence: Evidence, alpha: float) -> Iterator[tuple[str, int, int, int]]:
+    """Of each class its name, test examples, covered ones, and the sum of their set sizes."""
+    sets, count = evidence.sets(0, alpha), len(evidence.classes)
+    tests, hits, totals = _sums(sets, evidence.labels, evidence.labels, count)
+    return zip(evidence.classes, tests, hits, totals, strict=True)
 
 
 def _sums(sets: Sets, labels: Integers, keys: Integers, count: int) -> Iterator[list[int]]:
@@ -137,9 +167,12 @@ def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
     covered = sum(group.covered for group in groups)
     single = int(np.count_nonzero(evidence.sets(0, alpha).sum(axis=1) == 1))
     behind = [group.name for group in groups if group.verdict == "below"]
+    lagging = far_below(evidence, alpha)
     return at_stop(alpha) | {
         "covered": f"{covered:,}",
-        "coverage": share(covered, tests),
+        "coverage": share(covered, tests + evidence.unseen),
+        "known": share(covered, tests),
+        "lagging": some([f"{one.name} ({share(one.covered, one.tests)})" for one in lagging]),
         "size": mean(sum(group.total for group in groups), tests),
         "single": share(single, tests),
         "low": share(groups[0].low, groups[0].tests),

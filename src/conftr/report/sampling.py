@@ -26,7 +26,8 @@ def sample(evidence: Evidence) -> Evidence:
     rows = max(1, min(m, _ENTRIES // entries, m * _TELLING // max(telling, 1)))
     if rows == m:
         return evidence
-    return rows_of(evidence, np.sort(np.random.default_rng(0).choice(m, rows, replace=False)))
+    held = rows_of(evidence, np.sort(np.random.default_rng(0).choice(m, rows, replace=False)))
+    return dataclasses.replace(held, unseen=round(evidence.unseen * rows / m))
 
 
 def clipped(evidence: Evidence) -> list[Integers]:

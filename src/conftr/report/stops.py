@@ -11,11 +11,12 @@ from fractions import Fraction
 
 _MANTISSAS = [*range(10, 20), *range(20, 40, 2), *range(40, 100, 5)]
 _LARGEST = 0.5
+_FINEST = -12  # the power of ten below which only the user's own alpha is a stop
 
 
 def stops(alpha: float) -> list[float]:
     """From the weakest promise to the strongest: .5 or a larger alpha to .001 or a smaller one."""
-    lowest = min(-3, math.floor(math.log10(alpha)))
+    lowest = min(-3, max(_FINEST, math.floor(math.log10(alpha))))
     steps = [
         float(Decimal(mantissa).scaleb(decade - 1))
         for decade in range(lowest, 0)

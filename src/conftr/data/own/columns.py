@@ -7,31 +7,46 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from conftr.data.errors import DataError
+from conftr.data.own import tables
 
 _MOSTLY = 0.9  # so many texts of a column are numbers: the others are likely slips
 _COMMA = r"^\s*[-+]?\d+,\d+\s*$"
 
 
-def refuse_unusable(frame: pl.DataFrame, categories: Collection[str] = ()) -> None:
-    """Raise for the first column that is neither numbers nor categories, and say what to do.
+def usable(frame: pl.DataFrame, categories: Collection[str] = ()) -> pl.DataFrame:
+    """The columns of a table as numbers and categories.
 
-    categories: columns that the user declared to be such, whatever they look like.
+    Args:
+        frame: all rows of a file, so that a row has the number it has there.
+        categories: columns that the user declared to be such, whatever they look like.
+
+    Returns:
+        The same columns; texts that are numbers with blanks around them are numbers.
+
+    Raises:
+        DataError: for the first column that is neither, with what to do.
     """
-    for column in frame.iter_columns():
-        kind = column.dtype
-        if kind.is_temporal():
-            raise DataError(
-                f"column {column.name!r} holds dates or times, which are no use as they are: make "
-                f"numbers of them, such as the month or the age in days, or leave the column out "
-                f"with --drop {column.name!r}."
-            )
-        if kind.is_nested() or kind in (pl.Binary, pl.Object):
-            raise DataError(
-                f"column {column.name!r} holds {kind}; a cell must be one number, text or "
-                f"true/false. Leave the column out with --drop {column.name!r}."
-            )
-        if kind == pl.String and column.name not in categories:
-            _refuse_slips(column)
+    return frame.with_columns(
+        _usable(column, column.name in categories) for column in frame.iter_columns()
+    )
+
+
+def _usable(column: pl.Series, is_category: bool) -> pl.Series:
+    kind = column.dtype
+    if kind.is_temporal():
+        raise DataError(
+            f"column {column.name!r} holds dates or times, which are no use as they are: make "
+            f"numbers of them, such as the month or the age in days, or leave the column out "
+            f"with --drop {column.name!r}."
+        )
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        raise DataError(
+            f"column {column.name!r} holds {kind}; a cell must be one number, text or "
+            f"true/false. Leave the column out with --drop {column.name!r}."
+        )
+    if kind.is_float() and column.is_infinite().any():
+        _refuse_slip(column, column.is_infinite())
+    return _numbers_or_texts(column) if kind == pl.String and not is_category else column
 
 
 def notes(frame: pl.DataFrame) -> Iterator[str]:
@@ -54,20 +69,24 @@ def _is_name(known: pl.Series) -> bool:
     return len(known) > 20 and known.n_unique() == len(known)
 
 
-def _refuse_slips(column: pl.Series) -> None:
-    """Raise where texts are nearly all numbers, so that a slip does not make them categories."""
+def _numbers_or_texts(column: pl.Series) -> pl.Series:
+    """Texts, or the numbers they are; refused where nearly all are, as a slip among them."""
     known = column.drop_nulls()
     if 0 < _MOSTLY * len(known) < known.str.contains(_COMMA).sum():
         raise DataError(
             f"column {column.name!r} holds numbers with a decimal comma, such as {known[0]!r}: "
             f"write them with a point."
         )
-    found = column.str.strip_chars().cast(pl.Float64, strict=False)
-    strange = column.is_not_null() & found.is_null()
+    found, strange = tables.parsed(column)
     if 0 < strange.sum() <= (1 - _MOSTLY) * len(known):
-        row = strange.arg_true()[0]
-        raise DataError(
-            f"column {column.name!r} holds numbers, but row {row + 1} has {column[row]!r}: correct "
-            f"it, or leave the cell empty. If these are names of categories, say so with "
-            f"--category {column.name!r}."
-        )
+        _refuse_slip(column, strange)
+    return column if strange.any() or known.is_empty() else found
+
+
+def _refuse_slip(column: pl.Series, strange: pl.Series) -> None:
+    row = strange.arg_true()[0]
+    raise DataError(
+        f"column {column.name!r} holds numbers, but row {row + 1} has {str(column[row])!r}: "
+        f"correct it, or leave the cell empty. If these are names of categories, say so with "
+        f"--category {column.name!r}."
+    )

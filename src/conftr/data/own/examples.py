@@ -26,25 +26,27 @@ class Wanted:
 
     target: the column, or the array of an .npz file, that holds the classes.
     labels: the file of the classes of a .npy file.
-    group_by: the column, or the array of an .npz file, that makes groups; the target: the classes.
+    groups: the column, or the array of an .npz file, that makes groups.
+    by_class: whether each class is a group instead.
     drop: columns to leave out. categories: columns of names, though they look like numbers.
     """
 
     target: str | None = None
     labels: Path | None = None
-    group_by: str | None = None
+    groups: str | None = None
+    by_class: bool = False
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
 
-    @property
-    def by_class(self) -> bool:
-        """Whether each class is a group."""
-        return self.group_by is not None and self.group_by == (self.target or TARGET)
+    def grouped_by(self, name: str | None) -> Wanted:
+        """The same with groups by a column; by the column of the classes, each class is one."""
+        by_class = name is not None and name == (self.target or TARGET)
+        return replace(self, groups=None if by_class else name, by_class=by_class)
 
     @property
-    def groups(self) -> str | None:
-        """The column that makes groups, if it is not the target."""
-        return None if self.by_class else self.group_by
+    def group_by(self) -> str | None:
+        """The name that `grouped_by` was given."""
+        return (self.target or TARGET) if self.by_class else self.groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +101,19 @@ def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
 
 def origin(path: Path, wanted: Wanted) -> dict[str, Any]:
     """What a file is, for the record: its name, its SHA-256, and the parts that were used."""
-    with path.open("rb") as file:
-        sha = hashlib.file_digest(file, "sha256").hexdigest()
-    told = {"file": path.name, "sha256": sha, "target": wanted.target, "group_by": wanted.group_by}
+    told = {
+        "file": path.name,
+        "sha256": sha256(path),
+        "target": wanted.target,
+        "group_by": wanted.group_by,
+    }
     return told | ({"left_out": list(wanted.drop)} if wanted.drop else {})
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def labels_of(path: Path, wanted: Wanted, n: int) -> pl.Series:
@@ -133,12 +144,12 @@ def _table(path: Path, wanted: Wanted) -> Own:
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
     check_columns(path, [wanted.target, wanted.groups, *wanted.drop, *wanted.categories])
     texts = {name for name in (*wanted.categories, wanted.groups) if name}
-    whole = tables.read(path, texts=texts - {wanted.target})
-    frame = whole.filter(pl.col(wanted.target).is_not_null())
+    whole = tables.read(path, texts=texts)
+    known = whole[wanted.target].is_not_null()
+    frame = whole.filter(known)
     if frame.is_empty():
         raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
-    X = frame.drop(wanted.target, *wanted.drop)
-    columns.refuse_unusable(X, texts)
+    X = columns.usable(whole.drop(wanted.target, *wanted.drop), texts).filter(known)
     notes = [*_left_out(len(whole) - len(frame), wanted.target), *columns.notes(X)]
     X = X.select(column for column in X.iter_columns() if column.null_count() < len(X))
     if not X.width:
@@ -156,9 +167,11 @@ def _left_out(count: int, target: str) -> list[str]:
 
 
 def _arrays(path: Path, wanted: Wanted) -> Own:
-    X = arrays.read(path, INPUTS if path.suffix == ".npz" else None)
-    y = labels.learn(labels_of(path, wanted, len(X)))
-    return Own(X, y, groups_of(path, wanted, len(X)), origin(path, wanted))
+    name = INPUTS if path.suffix == ".npz" else None
+    # Labels first: an archive of a few megabytes may hold gigabytes of rows.
+    n = arrays.header(path, name).shape[0]
+    y, groups = labels.learn(labels_of(path, wanted, n)), groups_of(path, wanted, n)
+    return Own(arrays.read(path, name), y, groups, origin(path, wanted))
 
 
 def _named(name: str, wanted: Wanted, data_dir: Path | None) -> Own:
@@ -178,11 +191,18 @@ def _column(path: Path, name: str | None, n: int) -> pl.Series:
         check_columns(path, [name])
         found = tables.read(path)[name]
     else:
-        values = arrays.read(path, (name or TARGET) if path.suffix == ".npz" else None)
-        if values.ndim != 1:
-            raise DataError(f"{path} must hold one label a row, (n,); got shape {values.shape}.")
+        stored = (name or TARGET) if path.suffix == ".npz" else None
+        shape = arrays.header(path, stored).shape
+        if len(shape) != 1:
+            raise DataError(f"{path} must hold one label a row, (n,); got shape {shape}.")
+        _check_count(shape[0], n)
+        values = arrays.read(path, stored)
         texts = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
         found = pl.Series(name or path.name, texts)
-    if len(found) != n:
-        raise DataError(f"there must be a label for each of the {n:,} rows; got {len(found):,}.")
+    _check_count(len(found), n)
     return found
+
+
+def _check_count(labels: int, n: int) -> None:
+    if labels != n:
+        raise DataError(f"there must be a label for each of the {n:,} rows; got {labels:,}.")

@@ -12,6 +12,8 @@ import polars as pl
 from conftr.data.errors import DataError
 from conftr.data.spreadsheets import cell
 
+_MANY, _FEW = 100, 5  # more numbers than these, most of them in fewer rows, are amounts
+
 Labels = npt.NDArray[Any]
 Integers = npt.NDArray[np.intp]
 
@@ -21,16 +23,8 @@ def learn(column: pl.Series) -> Labels:
     kind = column.dtype
     if kind == pl.Boolean:
         return np.where(column.to_numpy(), "true", "false")
-    if kind.is_integer():
-        return column.cast(pl.Int64).to_numpy()
     if kind.is_numeric():
-        strange = column.filter(column != column.round())
-        if len(strange):
-            raise DataError(
-                f"the target {column.name!r} holds numbers that are not whole, such as "
-                f"{strange[0]}. conftr tells classes apart and does not predict numbers: cut the "
-                f"numbers into classes first."
-            )
+        _refuse_amounts(column)
         return column.cast(pl.Int64).to_numpy()
     if kind not in (pl.String, pl.Categorical, pl.Enum):
         raise DataError(
@@ -38,6 +32,24 @@ def learn(column: pl.Series) -> Labels:
             f"and false."
         )
     return np.array(column.cast(pl.String).str.strip_chars().to_list(), dtype=np.str_)
+
+
+def _refuse_amounts(column: pl.Series) -> None:
+    """Raise where numbers are no classes: not whole, or very many and most of them rare."""
+    advice = "conftr tells classes apart and does not predict numbers: cut them into classes first"
+    strange = column.filter(column != column.round())
+    if len(strange):
+        raise DataError(
+            f"the target {column.name!r} holds numbers that are not whole, such as {strange[0]}. "
+            f"{advice}."
+        )
+    counts = column.drop_nulls().value_counts()["count"]
+    if len(counts) > _MANY and (counts < _FEW).sum() > len(counts) / 2:
+        raise DataError(
+            f"the target {column.name!r} holds {len(counts):,} different numbers, most of them in "
+            f"fewer than {_FEW} rows. {advice}. If they are names of classes, say so with "
+            f"--category {column.name!r}, or write them as text."
+        )
 
 
 def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:

@@ -2,11 +2,13 @@
 
 To learn from a CSV file, the type of a column is found by looking at all of its values. To predict
 on one, every cell is read as text and turned into what its column was when the model learned, so
-that a category "1" stays a category, and a word among numbers is refused with its row.
+that a category "1" stays a category, and a word among numbers is refused with its row. Blank lines
+are no rows.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from conftr.data.errors import DataError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing value is written
 _SEPARATORS = (",", ";", "\t", "|")
+_BLANK = re.compile(rb"\n(?: *\r?\n)+|\A *\r?\n|\n +\Z")
 _BYTES, _LONGEST = 4 * 2**20, 64 * 2**20  # of a CSV file: read at a time, and of a single row
 
 
@@ -33,10 +36,12 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
             return pl.read_parquet(path, glob=False).with_columns(
                 pl.col(name).cast(pl.String) for name in texts
             )
-        _refuse_twins(path)
+        separator = _separator(path)
+        source = _without_blank_lines(path.read_bytes()) if _has_blank_lines(path) else path
+        _refuse_twins(path, source, separator)
         return pl.read_csv(
-            path,
-            separator=_separator(path),
+            source,
+            separator=separator,
             null_values=list(MISSING),
             infer_schema_length=None,
             glob=False,
@@ -76,22 +81,38 @@ def numbers(frame: pl.DataFrame, names: Collection[str], *, first: int, path: Pa
     first: the number of the frame's first row in its file, for the message about a value that is
         none of these.
     """
-    others = [name for name in frame.columns if name not in set(names)]
+    known = set(names)
+    others = [name for name in frame.columns if name not in known]
     cast = frame.with_columns(
         pl.col(names).cast(pl.Float64, strict=False), pl.col(others).cast(pl.String)
     )
-    lost = [name for name in names if cast[name].null_count() > frame[name].null_count()]
-    return cast.with_columns(_number(frame[name], first, path) for name in lost)
+    odd = [name for name in names if not _is_plain(cast[name], frame[name])]
+    return cast.with_columns(_number(frame[name], first, path) for name in odd)
+
+
+def parsed(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Texts as numbers, blanks around them or not, and which of them are none.
+
+    What is missing is neither: nothing but blanks, NA and its like. Infinity is no number.
+    """
+    bare = texts.str.strip_chars()
+    bare = bare.set(bare.is_in(MISSING), None)
+    found = bare.cast(pl.Float64, strict=False)
+    return found, bare.is_not_null() & ~found.is_finite().fill_null(False)
+
+
+def _is_plain(numbers: pl.Series, cells: pl.Series) -> bool:
+    """Whether every cell that is not missing became a finite number."""
+    return numbers.null_count() == cells.null_count() and not numbers.is_infinite().any()
 
 
 def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
-    """Texts of which some are no plain numbers: with spaces around, or all true or false."""
-    texts = column.cast(pl.String).str.strip_chars()
-    found = texts.cast(pl.Float64, strict=False)
-    strange = texts.is_not_null() & found.is_null()
+    """Texts of which some are no plain numbers: with blanks around, or all true or false."""
+    texts = column.cast(pl.String)
+    found, strange = parsed(texts)
     if not strange.any():
         return found
-    words = texts.str.to_lowercase()
+    words = texts.str.strip_chars().str.to_lowercase()
     if words.drop_nulls().is_in(["true", "false"]).all():
         return (words == "true").cast(pl.Float64).alias(column.name)
     row = strange.arg_true()[0]
@@ -101,10 +122,10 @@ def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
     )
 
 
-def _refuse_twins(path: Path) -> None:
+def _refuse_twins(path: Path, source: Path | bytes, separator: str) -> None:
     """Refuse a CSV file of which two columns have one name: which of them is meant?"""
     head = pl.read_csv(
-        path, separator=_separator(path), has_header=False, n_rows=1, infer_schema=False, glob=False
+        source, separator=separator, has_header=False, n_rows=1, infer_schema=False, glob=False
     )
     names = [name for name in head.row(0) if name is not None] if len(head) else []
     twins = [name for name, count in Counter(names).items() if count > 1]
@@ -131,7 +152,7 @@ def _pieces(path: Path, names: Sequence[str]) -> Iterator[pl.DataFrame]:
     """
     separator, done = _separator(path), 0
     with path.open("rb") as file:
-        header, rest = file.readline(), b""
+        header, rest = next((line for line in file if line.strip()), b""), b""
         while True:
             chunk = file.read(_BYTES)
             text = rest + chunk
@@ -139,9 +160,10 @@ def _pieces(path: Path, names: Sequence[str]) -> Iterator[pl.DataFrame]:
             rest = text[end:]
             if len(rest) > _LONGEST:
                 raise DataError(f"{path} has a quotation mark after row {done} that is not closed.")
-            if end:
+            rows = _without_blank_lines(text[:end])
+            if rows.strip(b" \r\n"):
                 yield pl.read_csv(
-                    header + text[:end],
+                    header + rows,
                     columns=names,
                     separator=separator,
                     null_values=list(MISSING),
@@ -150,6 +172,27 @@ def _pieces(path: Path, names: Sequence[str]) -> Iterator[pl.DataFrame]:
                 done += text.count(b"\n", 0, end)
             if not chunk:
                 return
+
+
+def _has_blank_lines(path: Path) -> bool:
+    """Whether a CSV file may have lines without anything; a quoted text may look like them."""
+    with path.open("rb") as file:
+        before = b""
+        while chunk := file.read(_BYTES):
+            if _BLANK.search(before + chunk):
+                return True
+            before = chunk[-1000:]
+    return False
+
+
+def _without_blank_lines(text: bytes) -> bytes:
+    """Rows of a CSV file without the lines between them that hold nothing or blanks."""
+    if not _BLANK.search(text):
+        return text
+    parts = text.split(b'"')
+    parts[0] = re.sub(rb"\A(?: *\r?\n)+", b"", parts[0])
+    parts[::2] = [_BLANK.sub(b"\n", outside) for outside in parts[::2]]
+    return b'"'.join(parts)
 
 
 def _end_of_rows(text: bytes) -> int:
@@ -163,11 +206,22 @@ def _end_of_rows(text: bytes) -> int:
 
 def _separator(path: Path) -> str:
     """A tab in .tsv files, elsewhere what stands most often in the first line."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
+    _refuse_old_line_ends(path)
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        outside = "".join(file.readline().split('"')[::2])
-    return max(_SEPARATORS, key=outside.count)
+        first = next((line for line in file if line.strip()), "")
+    outside = "".join(first.split('"')[::2])
+    return "\t" if path.suffix.lower() == ".tsv" else max(_SEPARATORS, key=outside.count)
+
+
+def _refuse_old_line_ends(path: Path) -> None:
+    """Refuse a file whose lines end in CR alone, which looks like a single line."""
+    with path.open("rb") as file:
+        head = file.read(_BYTES)
+    if b"\r" in head[:-1] and b"\n" not in head:
+        raise DataError(
+            f"lines of {path} end in CR alone, as old Macintosh programs wrote them: save it with "
+            f"LF or CRLF at the ends of lines."
+        )
 
 
 @contextmanager

@@ -17,6 +17,8 @@ function sentences(data, now) {
   const worst = ["below", "above", "everything", "agrees"].find((word) => verdicts.includes(word));
   find("#verdict").dataset.verdict = worst;
   for (const said of document.querySelectorAll("[data-when]")) said.hidden = said.dataset.when !== worst;
+  const lagging = find("#lagging");
+  if (lagging) lagging.hidden = !values.lagging;
   const mark = find("#dock .mark"), slider = find("#slider");
   mark.textContent = ` ${SIGNS[worst]}`;
   mark.dataset.verdict = worst;

@@ -96,6 +96,19 @@ function classTallies(data, found, stop) {
   });
 }
 
+/** Classes that are missed more than twice as often as promised and than chance explains, the least
+ *  covered first; conftr.report.numbers.far_below in Python. */
+function farBelow(data, found, { ratio: [p, q] }) {
+  if (!data.groups) return [];
+  const all = data.calibrationSizes.reduce((sum, n) => sum + n, 0), r = rank(all, [p, q]);
+  const tail = data.tail / data.classes.length;
+  return tally(data.labels, data.classes.length, found)
+    .map((sum, at) => ({ name: data.classes[at], at, ...sum }))
+    .filter(({ tests, covered }) => BigInt(tests - covered) * BigInt(q) > 2n * BigInt(p) * BigInt(tests))
+    .filter(({ tests, covered }) => covered < chance(coverageLaw(all, tests, r), tail).low)
+    .sort((a, b) => a.covered * b.tests - b.covered * a.tests || a.at - b.at);
+}
+
 /** How many sets of true class y hold class k, at y K + k. */
 function confusion(data, { has }) {
   const width = data.classes.length, counts = new Uint32Array(width * width);
@@ -158,11 +171,14 @@ function headline(data, stop, found, groups) {
   const covered = groups.reduce((sum, group) => sum + group.covered, 0);
   const total = groups.reduce((sum, group) => sum + group.total, 0);
   const behind = groups.filter((group) => group.verdict === "below");
+  const lagging = farBelow(data, found, stop);
   const { ratio, ...words } = stop;
   return {
     ...words,
     covered: grouped(covered),
-    coverage: share(covered, tests),
+    coverage: share(covered, tests + data.unseen),
+    known: share(covered, tests),
+    lagging: some(lagging.map((one) => `${one.name} (${share(one.covered, one.tests)})`)),
     size: mean(total, tests),
     single: share(found.sizes.reduce((sum, size) => sum + (size === 1), 0), tests),
     low: share(groups[0].low, groups[0].tests),

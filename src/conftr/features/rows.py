@@ -1,0 +1,159 @@
+"""Rows by what they hold: equal rows have equal digests, in any order and on any machine.
+
+Equal rows are copies of one example, or different examples that agree by chance, as those of a
+table with few columns of few values do. `by_chance` tells which: where chance makes rows agree in
+every column, it makes many more agree in most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.features import frames
+
+Digests: TypeAlias = npt.NDArray[np.uint64]
+Bits: TypeAlias = npt.NDArray[np.uint64]  # (rows, columns): what stands in a table
+
+_CELLS = 2**22  # that are looked at together
+_SHARE = 0.2  # of the pairs of equal rows: if chance explains as many, none is taken for copies
+
+
+def digests(x: Any) -> Digests:
+    """A number for each row, (n,): 64 bits of the BLAKE2 hash of what it holds.
+
+    Args:
+        x: n rows: a data frame, an array, a sparse matrix or a list. The order of a frame's
+            columns does not matter. A number is the same in any type, and so are true and 1;
+            missing values are equal to each other.
+
+    Returns:
+        Digests that differ where rows do.
+    """
+    if hasattr(x, "tocsr"):
+        return _of_sparse(x.tocsr(copy=True))
+    if _is_table(x):
+        return np.concatenate([_hashed(()), *map(_rows_of, _blocks(x))])
+    with np.printoptions(threshold=sys.maxsize):
+        return _hashed(repr(row).encode() for row in np.asarray(x).tolist())
+
+
+def by_chance(x: Any) -> bool:
+    """Whether rows of x that are equal in every column are so by chance, and no copies.
+
+    The columns that tell something are cut into three parts. Of the rows that agree in the first
+    and not in the second, which are no copies, some agree in the third: so likely does chance make
+    the third agree. With the rows that agree in all but the third, that tells how many pairs agree
+    everywhere by chance.
+
+    Args:
+        x: as in `digests`. Equal pictures, and equal rows of anything but numbers and categories,
+            are copies.
+
+    Returns:
+        True where chance explains a fifth of the pairs of equal rows or more.
+    """
+    if hasattr(x, "tocsr") or not _is_table(x) or getattr(x, "ndim", 2) > 2:
+        return False
+    parts = _parts(x)
+    if len(parts) < 2:
+        return True
+    everywhere = _agreeing(parts)
+    found = max(_agreeing_by_chance(parts, k, everywhere) for k in range(len(parts)))
+    return found >= _SHARE * everywhere
+
+
+def _agreeing_by_chance(parts: Sequence[Digests], k: int, everywhere: float) -> float:
+    """How many pairs of rows chance makes agree in all parts, judged by those that part k parts."""
+    others = [*parts[:k], *parts[k + 1 :]]
+    near = _agreeing(others)
+    given = [[one] for one in others] if len(others) > 1 else [[np.zeros_like(parts[k])]]
+    apart = [_agreeing(some) - near for some in given]
+    agree = [_agreeing([*some, parts[k]]) - everywhere for some in given]
+    share = max(a / max(b, 1) for a, b in zip(agree, apart, strict=True))
+    return (near - everywhere) * share / max(1 - share, 1e-9)
+
+
+def _agreeing(parts: Sequence[Digests]) -> float:
+    """How many pairs of rows agree in these parts."""
+    # Digests are as good as random: times different odd numbers, no two sums are equal by chance.
+    keys = sum(part * np.uint64(2 * k + 1) for k, part in enumerate(parts))
+    counts = np.unique(keys, return_counts=True)[1].astype(np.float64)
+    return float(counts @ (counts - 1)) / 2
+
+
+def _parts(x: Any) -> list[Digests]:
+    """Digests of thirds of the columns that are not the same in every row, one after the other."""
+    first = next(_blocks(x))[:1]
+    varied = np.any([(block != first).any(axis=0) for block in _blocks(x)], axis=0)
+    cut = [part for part in np.array_split(np.flatnonzero(varied), 3) if len(part)]
+    pieces = [[_rows_of(block[:, part]) for part in cut] for block in _blocks(x)]
+    return [np.concatenate(own) for own in zip(*pieces, strict=True)]
+
+
+def _is_table(x: Any) -> bool:
+    """Whether x is a frame whose columns have names of their own, or an array of numbers."""
+    if frames.is_frame(x):
+        return len(set(x.columns)) == len(x.columns)
+    return np.asarray(x).dtype.kind in "fiub"
+
+
+def _blocks(x: Any) -> Iterator[Bits]:
+    """What stands in a table, some rows at a time."""
+    if frames.is_frame(x):
+        frame = frames.opened(x)
+        names = sorted(frame.columns)
+        size = max(1, _CELLS // max(1, len(names)))
+        for start in range(0, len(frame), size):
+            block = frame[start : start + size]
+            yield np.stack([_column(block[name]) for name in names], axis=1)
+        return
+    array = np.asarray(x)
+    array = array.reshape(len(array), math.prod(array.shape[1:]))
+    size = max(1, _CELLS // max(1, array.shape[1]))
+    for start in range(0, len(array), size):
+        yield _bits(array[start : start + size])
+
+
+def _column(column: Any) -> Bits:
+    """A column of a frame: numbers, or the digests of texts."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        return _bits(column.cast(nw.Float64).to_numpy())
+    texts = column.cast(nw.String)
+    known = texts.drop_nulls().unique().to_list()
+    if not known:
+        return np.zeros(len(column), np.uint64)
+    digested = _hashed(text.encode() for text in known).view(np.int64).tolist()
+    found = texts.replace_strict(known, digested, default=0, return_dtype=nw.Int64)
+    return np.asarray(found.to_numpy(), np.int64).view(np.uint64)
+
+
+def _bits(numbers: Any) -> Bits:
+    """Numbers of any type as the bits of doubles; there is one zero, and one that is missing."""
+    doubles = np.ascontiguousarray(numbers, np.float64) + 0.0
+    doubles[np.isnan(doubles)] = np.nan
+    return doubles.view(np.uint64)
+
+
+def _of_sparse(matrix: Any) -> Digests:
+    matrix.sum_duplicates()
+    bounds = list(zip(matrix.indptr, matrix.indptr[1:], strict=False))
+    places, values = matrix.indices.astype(np.int64), _bits(matrix.data)
+    return _hashed(places[a:b].tobytes() + values[a:b].tobytes() for a, b in bounds)
+
+
+def _rows_of(block: Bits) -> Digests:
+    return _hashed(row.data for row in np.ascontiguousarray(block))
+
+
+def _hashed(rows: Iterable[Any]) -> Digests:
+    digested = b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in rows)
+    return np.frombuffer(digested, "<u8").astype(np.uint64)
