@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from conftr.experiments import Store
+from conftr.experiments.cluster_trials import run_all
 from conftr.experiments.runner import Workspace
 from conftr.machine.cluster import Here
 from conftr.machine.table import draw
@@ -24,7 +25,6 @@ from conftr.paper.exhibits import (
     runs,
 )
 from conftr.paper.page import write
-from conftr.paper.reproduction import run_all
 from conftr.paper.sentences import Remark
 from small_runs import small
 
@@ -168,7 +168,7 @@ def test_fewer_trials_and_one_dataset():
 
 def test_what_is_missing_is_run_and_a_page_made_of_it(workspace, tmp_path):
     one = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
-    run_all([one], workspace)
+    run_all(runs([one]), workspace)
     assert workspace.store.get(PLAIN) is not None
     write([one], workspace.store, tmp_path / "page.md")
     page, same = (tmp_path / "page.md").read_text(), (tmp_path / "page.html").read_text()
@@ -180,9 +180,9 @@ def test_what_is_missing_is_run_and_a_page_made_of_it(workspace, tmp_path):
 def test_elsewhere_the_trials_of_a_dataset_are_trained_at_once_and_give_the_same(tmp_path):
     one = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
     records = []
-    for name, executor in {"here": None, "there": Here(here=False)}.items():
+    for name, executor in {"here": Here(), "there": Here(here=False)}.items():
         shop = Workspace(Store(tmp_path / name), tmp_path / name / "runs")
-        run_all([one], shop, executor)
+        run_all(runs([one]), shop, executor)
         records.append(shop.store.get(PLAIN)["results"])
     assert records[0] == records[1]
 

@@ -65,6 +65,7 @@ def reproduce(
     with console.in_words(), console.watched(quiet) as display:
         from conftr.experiments.store import Store
         from conftr.paper import reproduction
+        from conftr.paper.exhibits import runs as runs_of
 
         exhibits = reproduction.choose(what or [], dataset, trials)
         if listed:
@@ -72,9 +73,11 @@ def reproduce(
                 typer.echo(line)
             return
         if not stored:
+            from conftr.experiments.cluster_trials import run_all
+
             with console.connected(ray) as executor:
                 workspace = console.workspace(results, runs, data_dir, display)
-                reproduction.run_all(exhibits, workspace, executor)
+                run_all(runs_of(exhibits), workspace, executor)
     with console.in_words():
         from conftr.cli.experiments import draw
         from conftr.paper.exhibit_table import table_of

@@ -1,7 +1,8 @@
-"""Trials of several runs on the machines of a cluster, each kept as soon as it is there.
+"""Several runs, here or with their trials on the machines of a cluster.
 
-A trial is a task: its number and what it trains, nothing else. The runs then find their trials
-trained, so that a record is made in one place only, and is the same as without a cluster.
+A trial is a task: its number and what it trains, nothing else. It is kept as soon as it is there.
+The runs then find their trials trained, so that a record is made in one place only, and is the same
+as without a cluster.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from conftr.experiments.runner import (
     fit_trials,
     load_trial,
     prepare,
+    run,
     save_trial,
     trained,
     trial_files,
     warnings_noted,
 )
 from conftr.experiments.specification import Specification
-from conftr.machine.cluster import Executor
-from conftr.machine.plain_data import build
+from conftr.machine.cluster import HERE, Executor
 
 
 class TrialTask(NamedTuple):
@@ -43,6 +44,24 @@ class TrialResult(NamedTuple):
 
     trial: TrainedTrial
     notes: list[str]
+
+
+def run_all(
+    specifications: Sequence[Specification], workspace: Workspace, executor: Executor = HERE
+) -> None:
+    """Make every record that is not there yet.
+
+    Args:
+        specifications: what is to be run.
+        workspace: where everything lies.
+        executor: where trials are trained, all of a dataset at once; here they are, run by run.
+    """
+    datasets = dict.fromkeys(one.training.dataset for one in specifications)
+    for dataset in () if executor.here else datasets:
+        runs = [one for one in specifications if one.training.dataset == dataset]
+        train_trials(runs, workspace, executor)
+    for specification in specifications:
+        run(specification, workspace)
 
 
 def train_trials(
@@ -92,5 +111,5 @@ def _tasks(
 
 
 def _epochs(task: TrialTask) -> int:
-    epochs: int = build(task.specification.training.plan).epochs
+    epochs: int = task.specification.training.plan["epochs"]
     return epochs

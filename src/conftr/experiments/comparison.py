@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conftr import data
 from conftr.experiments.specification import Specification, stored_method
 from conftr.experiments.store import Record, Store, read, write
+from conftr.machine.cluster import HERE, Executor
 from conftr.machine.plain_data import digest
 from conftr.search.attempts import Evaluation, Training
 from conftr.search.methods import USUAL, objective_of, title_of
@@ -19,7 +20,6 @@ from conftr.search.text import SCORES
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workspace
-    from conftr.machine.cluster import Executor
 
 DEFAULTS = "defaults"
 _ALPHA = 0.01
@@ -73,19 +73,15 @@ class Comparison:
         return Training(self.dataset, model, objective, plan, self.seed, self.resampled)
 
 
-def compare(comparison: Comparison, workspace: Workspace, executor: Executor | None = None) -> Path:
+def compare(comparison: Comparison, workspace: Workspace, executor: Executor = HERE) -> Path:
     """Run every method; the file that says which records belong together.
 
-    executor: where trials are trained, all methods' at once; None for here, one method at a time.
+    executor: where trials are trained.
     """
-    from conftr.experiments.cluster_trials import train_trials
-    from conftr.experiments.runner import run
+    from conftr.experiments.cluster_trials import run_all
 
     specifications = comparison.specifications(workspace.load)
-    if executor and not executor.here:
-        train_trials(specifications, workspace, executor)
-    for specification in specifications:
-        run(specification, workspace)
+    run_all(specifications, workspace, executor)
     origins = [comparison.origin_of(method) for method in comparison.methods]
     return keep(workspace.store, specifications, origins)
 

@@ -66,10 +66,6 @@ class Workspace:
     display: Display = SILENT
     seconds: float = 30.0
 
-    def checkpoints(self, folder: Path) -> Checkpoints:
-        """The state of a run in this folder."""
-        return Checkpoints(folder, self.seconds)
-
 
 class TrainedTrial(NamedTuple):
     """A trained trial: logits (n, K) of the pool, mean loss of each epoch, step it failed at."""
@@ -133,7 +129,7 @@ def train(
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
             report = _reporter(specification, workspace.display)
-            state = workspace.checkpoints(folder / f"state-{_ranges(missing)}")
+            state = Checkpoints(folder / f"state-{_ranges(missing)}", workspace.seconds)
             fitted = fit_trials(training, missing, prepared, state, report)
             for i, trial in zip(missing, trained(fitted, prepared), strict=True):
                 save_trial(paths[i], trial)
@@ -218,7 +214,7 @@ def trained(fitted: Fitted, prepared: Prepared) -> list[TrainedTrial]:
 
 def _reporter(specification: Specification, display: Display) -> Callable[[Progress], None]:
     task = f"{specification.training.dataset} {specification.method}"
-    display.step(task, 0, build(specification.training.plan).epochs)
+    display.step(task, 0, specification.training.plan["epochs"])
     return lambda progress: display.step(task, progress.epoch, progress.epochs)
 
 

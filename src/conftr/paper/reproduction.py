@@ -1,17 +1,12 @@
-"""`conftr reproduce` as functions: choose exhibits, run what they need, say how far it is."""
+"""Which exhibits are reproduced, and how far that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from conftr.experiments.store import Store
 from conftr.paper import EXHIBITS
 from conftr.paper.exhibits import Exhibit, runs
-
-if TYPE_CHECKING:
-    from conftr.experiments.runner import Workspace
-    from conftr.machine.cluster import Executor
 
 
 def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list[Exhibit]:
@@ -25,26 +20,6 @@ def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list
         known = dict.fromkeys(one.training.dataset for one in runs(EXHIBITS.values()))
         raise ValueError(f"nothing there is on {dataset!r}; the datasets are {', '.join(known)}.")
     return chosen
-
-
-def run_all(
-    exhibits: Sequence[Exhibit], workspace: Workspace, executor: Executor | None = None
-) -> None:
-    """Run what has no record yet; several exhibits share runs.
-
-    executor: where trials are trained, all of a dataset at once; None for here, run by run.
-    """
-    from conftr.experiments.cluster_trials import train_trials
-    from conftr.experiments.runner import run
-
-    needed = runs(exhibits)
-    if executor and not executor.here:
-        for dataset in dict.fromkeys(one.training.dataset for one in needed):
-            train_trials(
-                [one for one in needed if one.training.dataset == dataset], workspace, executor
-            )
-    for specification in needed:
-        run(specification, workspace)
 
 
 def progress(exhibits: Sequence[Exhibit], store: Store) -> Iterator[str]:
