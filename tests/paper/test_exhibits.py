@@ -28,7 +28,6 @@ from conftr.paper.page import write
 from conftr.paper.sentences import Remark
 from small_runs import small
 
-SAID = Remark("Remark.")
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
 RESULT = {
     "score": "THR",
@@ -73,7 +72,9 @@ def test_a_quantity_may_be_a_sum_of_entries():
 
 
 def exhibit(*lines):
-    return Exhibit("some", "Some sizes", "Table 0", ("method",), ("set size",), lines, (SAID,))
+    return Exhibit(
+        "some", "Some sizes", "Table 0", ("method",), ("set size",), lines, (Remark("Remark."),)
+    )
 
 
 def test_the_paper_ours_and_the_difference(tmp_path):
@@ -98,16 +99,16 @@ def test_the_paper_ours_and_the_difference(tmp_path):
 
 def test_a_remark_on_one_dataset_is_for_its_lines_alone():
     lines = Line(("plain",), PLAIN, (thr(1.75),)), Line(("longer",), LONGER, (thr(None),))
-    whole = exhibit(*lines)
-    whole = dataclasses.replace(whole, remarks=(SAID, Remark("Letters alone.", "emnist-test")))
-    assert [one.text for one in whole.of(None).remarks] == ["Remark.", "Letters alone."]
-    assert whole.of(PLAIN.training.dataset).remarks == (SAID,)
+    both = Remark("Remark."), Remark("Letters alone.", "emnist-test")
+    whole = dataclasses.replace(exhibit(*lines), remarks=both)
+    assert whole.of(None).remarks == both
+    assert whole.of(PLAIN.training.dataset).remarks == both[:1]
 
 
 @pytest.mark.parametrize("dataset", ["fashion-mnist", "mnist", "winequality"])
 def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
     for one in EXHIBITS.values():
-        assert not [text for text in one.of(dataset).remarks if text.text.startswith("EMNIST is")]
+        assert not [text for text, _ in one.of(dataset).remarks if text.startswith("EMNIST is")]
     assert EXHIBITS["table1"].of("emnist-test").remarks[0].text.startswith("EMNIST is")
 
 

@@ -136,7 +136,7 @@ def draw(tables: list[Any]) -> None:
 
     from conftr.machine import table
 
-    # A table that goes to a file must not be folded to the width of no terminal.
-    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 120)
+    # A table that goes to a file must not be cut or folded to the width of no terminal.
+    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 1000)
     for one in tables:
         terminal.print(table.draw(one))

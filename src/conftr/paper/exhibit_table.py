@@ -27,8 +27,9 @@ def table_of(
         columns += [exhibit.beside] if exhibit.beside and _differs(cells[0]) else []
     columns += ["trials x splits", RECORD]
     cells = [list(_line(line, exhibit, store, named)) for line in exhibit.lines]
-    remarks = [one.text for one in exhibit.remarks]
-    return Table(f"{exhibit.title} ({exhibit.place})", columns, cells, remarks)
+    return Table(
+        f"{exhibit.title} ({exhibit.place})", columns, cells, [one.text for one in exhibit.remarks]
+    )
 
 
 def _differs(cell: Cell) -> bool:

@@ -97,11 +97,11 @@ class Exhibit:
 
     def of(self, dataset: str | None) -> Exhibit:
         """The lines of one dataset alone, and what is said of it; of all for None."""
-        if dataset is None:
-            return self
-        lines = tuple(one for one in self.lines if one.run.training.dataset == dataset)
-        said = (one for one in self.remarks if one.dataset in (None, dataset))
-        return dataclasses.replace(self, lines=lines, remarks=tuple(said))
+        lines = (one for one in self.lines if dataset in (None, one.run.training.dataset))
+        remarks = (
+            one for one in self.remarks if None in (dataset, one.dataset) or one.dataset == dataset
+        )
+        return dataclasses.replace(self, lines=tuple(lines), remarks=tuple(remarks))
 
     def with_trials(self, trials: int | None) -> Exhibit:
         """The same with another number of training trials; unchanged for None."""

@@ -1,7 +1,7 @@
 """What the page of results says in words, read from `page.md`: a part for each exhibit, by its key.
 
-The first part is the title of the page and its introduction. A remark that begins with the name of
-a dataset in brackets is on that dataset alone.
+The first part is the title of the page and its introduction. A remark on one dataset alone begins
+with its name in brackets.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FILE = Path(__file__).with_name("page.md")
-_ON = re.compile(r"\[([\w-]+)\] (.*)")
 
 
 class Remark(NamedTuple):
-    """A remark, and the dataset that it is on; None for all."""
+    """A sentence or more below an exhibit; where it is on one dataset alone, on which."""
 
     text: str
     dataset: str | None = None
@@ -34,12 +33,12 @@ def introduction() -> tuple[str, ...]:
 
 def remarks(key: str) -> tuple[Remark, ...]:
     """What a reader should know of an exhibit; where ours and theirs part, why."""
-    return tuple(_remark(text) for text in _parts().get(key, ()))
+    return tuple(_remark(paragraph) for paragraph in _parts().get(key, ()))
 
 
-def _remark(text: str) -> Remark:
-    on = _ON.fullmatch(text)
-    return Remark(on[2], on[1]) if on else Remark(text)
+def _remark(paragraph: str) -> Remark:
+    dataset, text = re.fullmatch(r"(?:\[(.+?)\] )?(.*)", paragraph).groups()  # type: ignore[union-attr]
+    return Remark(text, dataset)
 
 
 @cache
