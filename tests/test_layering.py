@@ -32,6 +32,7 @@ FILES = {
     "conformal": [
         "arrays",
         "values",
+        "shown_names",
         "checks",
         "sorting",
         "quantile",

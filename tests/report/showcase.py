@@ -189,27 +189,40 @@ NASTY = (
 )
 
 
-def nasty() -> Evidence:
+# Control characters, what is no character, and two names that differ in the middle alone.
+UNPRINTABLE = (
+    "\0y\x07\x0b\x1b[31mes\x85\ufffe\u202e\ud800\n",
+    "a" * 50_000 + "b" + "c" * 50_000,
+    "a" * 50_000 + "d" + "c" * 50_000,
+)
+
+
+def nasty(names: tuple[str, str, str] = NASTY) -> Evidence:
     """Wine whose classes, columns and everything else that a user names attack the page."""
     mild = wine()
     unwanted = np.zeros((3, 3), bool)
     unwanted[0, 1] = True
     return replace(
         mild,
-        classes=NASTY,
+        classes=names,
         groups=np.arange(len(mild.labels)) % 2,
-        group_names=NASTY[:2],
+        group_names=names[:2],
         calibration_sizes=(58, 58),
-        group_by=NASTY[0],
-        wishes=NASTY,
+        group_by=names[0],
+        wishes=names,
         unwanted=unwanted,
-        cells=[{NASTY[i % 3]: NASTY[(i + 1) % 3]} for i in range(len(mild.labels))],
+        cells=[{names[i % 3]: names[(i + 1) % 3]} for i in range(len(mild.labels))],
         candidates=(
-            replace(mild.candidates[0], name=NASTY[1], words=NASTY[0]),
-            replace(mild.candidates[0], name=NASTY[0], words=NASTY[1]),
+            replace(mild.candidates[0], name=names[1], words=names[0]),
+            replace(mild.candidates[0], name=names[0], words=names[1]),
         ),
-        provenance={"file": NASTY[0], NASTY[1]: {NASTY[0]: [*NASTY]}},
+        provenance={"file": names[0], names[1]: {names[0]: [*names]}},
     )
+
+
+def unprintable() -> Evidence:
+    """Wine whose names can neither be printed nor read to the end."""
+    return nasty(UNPRINTABLE)
 
 
 def two() -> Evidence:

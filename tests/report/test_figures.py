@@ -1,11 +1,14 @@
 """Figures as files, and the page beside them."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 import showcase
 from PIL import Image
 
 import conftr
+from conftr.conformal.shown_names import apart
 from conftr.report import write
 from conftr.report.figures import NAMES, figures, unwanted_shares
 
@@ -36,6 +39,18 @@ def test_figures_of_an_earlier_report_do_not_stay(tmp_path):
     write(showcase.two(), tmp_path)
     assert not stale.exists()
     assert own.exists()
+
+
+def test_names_that_cannot_be_printed_are_drawn_escaped_cut_and_apart(tmp_path):
+    write(showcase.unprintable(), tmp_path)
+    files = {file.name: file for file in (tmp_path / "figures").iterdir()}
+    assert set(files) == {f"{name}.{kind}" for name in NAMES for kind in ("png", "svg")}
+    for name in NAMES:
+        with Image.open(files[f"{name}.png"]) as picture:
+            assert picture.width < 2500
+    drawn = ElementTree.parse(files["classes.svg"])
+    said = {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    assert set(apart(showcase.UNPRINTABLE, 32)) <= said
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from selenium.webdriver.common.keys import Keys
 
 import conftr
 from conftr.conformal.quantile import rank
+from conftr.conformal.shown_names import apart
 from conftr.report import numbers, page
 from conftr.report.stops import fraction, stops
 
@@ -44,6 +45,7 @@ EVIDENCE = {
     "wine": showcase.wine,
     "two": showcase.two,
     "nasty": showcase.nasty,
+    "unprintable": showcase.unprintable,
     "many": lambda: showcase.many(60, 400),
     "rare": showcase.rare,
     "rare-by-group": lambda: showcase.rare("group"),
@@ -306,6 +308,14 @@ def test_what_users_write_stays_text(browser, pages):
     names = [line[0] for line in lines(browser, "#class-table")]
     assert sorted(names) == sorted(showcase.NASTY)
     assert browser.title == f"Prediction sets: {showcase.NASTY[0]}"
+
+
+def test_names_that_cannot_be_printed_are_told_apart(browser, pages):
+    opened(browser, pages, "unprintable")
+    names = [line[0] for line in lines(browser, "#class-table")]
+    assert sorted(names) == sorted(apart(showcase.UNPRINTABLE, 200))
+    cells = texts(browser, "#example-list td, #example-list dd, #example-list th, #example-list dt")
+    assert not [text for text in cells if len(text) > 300 or "\x1b" in text or "\0" in text]
 
 
 def test_figures_can_be_pointed_into(browser, pages):

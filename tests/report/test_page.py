@@ -12,6 +12,7 @@ import pytest
 import showcase
 from PIL import Image
 
+from conftr.conformal.shown_names import apart
 from conftr.report import numbers, page, sampling
 from conftr.report.pictures import picture
 
@@ -57,6 +58,7 @@ PAGES = {
     "wine": page(showcase.wine()),
     "two": page(showcase.two()),
     "nasty": page(showcase.nasty()),
+    "unprintable": page(showcase.unprintable()),
 }
 
 
@@ -143,6 +145,15 @@ def test_what_users_write_stays_text():
     assert [tag for tag, _ in nasty.elements] == [tag for tag, _ in plain.elements]
     assert not any("onerror" in attributes for _, attributes in nasty.elements)
     assert json.loads(nasty.scripts[0])["classes"] == list(showcase.NASTY)
+
+
+def test_names_that_cannot_be_printed_are_said_escaped_cut_and_apart():
+    text = PAGES["unprintable"]
+    assert not re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e\ufffe\ud800-\udfff]", text)
+    assert len(text.encode()) < len(PAGES["nasty"].encode()) + 20_000
+    classes = json.loads(Parsed(text).scripts[0])["classes"]
+    assert tuple(classes) == apart(showcase.UNPRINTABLE, 200)
+    assert r"Prediction sets: \x00y\x07\x0b\x1b[31mes" in Parsed(text).said
 
 
 def test_cross_entropy_chosen_is_said_honestly():

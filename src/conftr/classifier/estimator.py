@@ -48,6 +48,7 @@ from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_
 from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
+from conftr.conformal.shown_names import shown
 from conftr.features import frames
 from conftr.members.outside import Logits, Probabilities, Wrapped
 
@@ -642,7 +643,7 @@ def evidence_of(
     X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
     unseen_before = getattr(clf, "n_unseen_", 0)
 
-    def shown(one: choosing.Candidate) -> Shown:
+    def answers(one: choosing.Candidate) -> Shown:
         logits = one.source.logits(X)
         standing = one.calibration.standing(clf.score_(logits), places)  # type: ignore[union-attr]
         return Shown(one.name, one.words, standing, _probabilities(logits))
@@ -652,7 +653,7 @@ def evidence_of(
         alpha=float(clf.alpha_),
         score=score_name(clf.score_),
         labels=labels.places(y, clf.classes_),
-        candidates=tuple(shown(one) for one in clf.candidates_),
+        candidates=tuple(answers(one) for one in clf.candidates_),
         groups=places,
         group_names=tuple(group_names),
         calibration_sizes=tuple(sizes),
@@ -675,7 +676,9 @@ def score_name(score: Callable[[Any], Any]) -> str:
 
 
 def _wishes(shape: Shape) -> tuple[str, ...]:
-    shrink = [f"shrink {name!r} (weight {weight:g})" for name, weight in shape.shrink.items()]
+    shrink = [
+        f"shrink {shown(repr(name))} (weight {weight:g})" for name, weight in shape.shrink.items()
+    ]
     # `Shape` has written every wish out as `Avoid` or `Separate`.
     others: Any = (*shape.avoid, *shape.separate)
     return (*shrink, *(f"{wish} (weight {wish.weight:g})" for wish in others))

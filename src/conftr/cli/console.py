@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conftr.conformal.shown_names import told
+
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workspace
     from conftr.machine.cluster import Executor
@@ -54,7 +56,7 @@ def lines(quiet: bool) -> Display:
     """Lines on standard error, as in a log."""
     from conftr.machine.progress import Lines, Silent
 
-    return Silent() if quiet else Lines(lambda line: typer.echo(f"conftr: {line}", err=True))
+    return Silent() if quiet else Lines(lambda line: typer.echo(f"conftr: {told(line)}", err=True))
 
 
 @contextmanager
@@ -173,5 +175,5 @@ def in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
     except Exception as error:
         if os.environ.get("CONFTR_TRACEBACK"):
             raise
-        typer.echo(f"conftr: {str(error) or type(error).__name__}", err=True)
+        typer.echo(f"conftr: {told(str(error)) or type(error).__name__}", err=True)
         raise typer.Exit(1) from None

@@ -25,6 +25,7 @@ from conftr.cli.console import (
     unless_written,
     watched,
 )
+from conftr.conformal.shown_names import told
 
 if TYPE_CHECKING:
     from conftr.classifier.evidence import Evidence
@@ -241,7 +242,7 @@ def predict(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(tally)))
     elif not quiet:
-        typer.echo(f"conftr: {predicting.words(tally, request)}", err=True)
+        typer.echo(f"conftr: {told(predicting.words(tally, request))}", err=True)
 
 
 def report(
@@ -317,5 +318,9 @@ def _finish(result: Result, place: Path, *, as_json: bool, before: Evidence | No
 def _paragraph(text: str) -> str:
     """A line, or several with the later ones indented; words and paths stay whole."""
     return textwrap.fill(
-        text, _WIDTH, subsequent_indent=10 * " ", break_long_words=False, break_on_hyphens=False
+        told(text),
+        _WIDTH,
+        subsequent_indent=10 * " ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )

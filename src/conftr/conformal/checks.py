@@ -27,6 +27,7 @@ from conftr.conformal.arrays import (
     is_traced,
     namespace,
 )
+from conftr.conformal.shown_names import apart
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -37,8 +38,9 @@ _OFF_ONE = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
 
 def listed(names: Iterable[str], most: int = 10) -> str:
     """The first names for a message, and how many more there are."""
-    shown = list(names)
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if shown[most:] else "")
+    known = list(names)
+    more = f" and {len(known) - most} more" if known[most:] else ""
+    return ", ".join(apart(known[:most])) + more
 
 
 def near_misses(

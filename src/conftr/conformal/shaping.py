@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -10,9 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.conformal import checks
+from conftr.conformal.shown_names import shown
 
 Classes: TypeAlias = int | Sequence[Hashable]
 Numbers: TypeAlias = npt.NDArray[np.float64]
+
+
+def _quoted(names: Iterable[Hashable]) -> str:
+    """Names of classes in a message."""
+    return ", ".join(shown(repr(name)) for name in names)
 
 
 def identity(n_classes: int) -> Numbers:
@@ -35,7 +41,8 @@ class Avoid:
 
     def __str__(self) -> str:
         """The wish as it reads in a message."""
-        return f"avoid {self.truth!r} {'->' if self.one_way else 'and'} {self.other!r}"
+        sign = "->" if self.one_way else "and"
+        return f"avoid {_quoted([self.truth])} {sign} {_quoted([self.other])}"
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Separate:
     def __str__(self) -> str:
         """The wish as it reads in a message."""
         sign = "->" if self.one_way else "and"
-        return f"separate {list(self.group)} {sign} {list(self.others)}"
+        return f"separate [{_quoted(self.group)}] {sign} [{_quoted(self.others)}]"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
+from conftr.conformal.shown_names import told
 from conftr.machine.table import Table, draw
 
 
@@ -139,7 +140,7 @@ class Bars:
 
     def note(self, message: str) -> None:
         """Print above the bars."""
-        self.console.print(message, style="yellow", markup=False, highlight=False)
+        self.console.print(told(message), style="yellow", markup=False, highlight=False)
 
     def show(self, table: Table) -> None:
         """Draw the table below the bars."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers
+from conftr.conformal.shown_names import apart, shown
 from conftr.report.pictures import picture
 
 _EACH = 6
@@ -48,11 +50,14 @@ def _example(evidence: Evidence, i: int) -> dict[str, Any]:
     probabilities = evidence.candidates[0].probabilities[i]
     likeliest = np.argsort(-probabilities, kind="stable")[:_CLASSES].tolist()
     truth = int(evidence.labels[i])
-    shown = likeliest if truth in likeliest else [*likeliest[:-1], truth]
-    cells = [] if evidence.cells is None else list(evidence.cells[i].items())
+    listed = likeliest if truth in likeliest else [*likeliest[:-1], truth]
+    cells = {} if evidence.cells is None else dict(islice(evidence.cells[i].items(), _COLUMNS))
     return {
         "row": i,
-        "shown": [[k, round(float(probabilities[k]), 4)] for k in shown],
+        "shown": [[k, round(float(probabilities[k]), 4)] for k in listed],
         "picture": None if evidence.pictures is None else picture(evidence.pictures[i]),
-        "cells": [[str(name), str(text)[:_LETTERS]] for name, text in cells[:_COLUMNS]],
+        "cells": [
+            [name, shown(text, _LETTERS)]
+            for name, text in zip(apart(cells, _LETTERS), cells.values(), strict=True)
+        ],
     }

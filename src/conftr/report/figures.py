@@ -9,16 +9,19 @@ from conftr.classifier.evidence import Evidence, Numbers
 from conftr.conformal import metrics
 from conftr.report import axes, numbers
 from conftr.report.axes import BLUE, ORANGE, Chart
+from conftr.report.readable import readable
 from conftr.report.stops import stops
 
 NAMES = ["trade_off", "coverage", "set_sizes", "classes", "confusion", "wishes"]
 
 _WIDTH, _HEIGHT, _LINE = 460, 260, 18
 _MOST = 30
+_LETTERS = 32  # of a name beside an axis
 
 
 def figures(evidence: Evidence) -> dict[str, Chart]:
     """Figures by `NAMES`, which are those of their files; what would be empty is left out."""
+    evidence = readable(evidence, _LETTERS)
     found = {
         "trade_off": trade_off(evidence),
         "coverage": coverage(evidence) if len(evidence.group_names) == 1 else groups(evidence),
@@ -87,7 +90,10 @@ def groups(evidence: Evidence) -> Chart:
         for tally in sorted(found, key=lambda tally: tally.covered / tally.tests)[:_MOST]
     ]
     title = _some("class" if evidence.groups is None else evidence.group_by or "group", len(found))
-    chart = axes.drawn(rows).encode(alt.Y("group:N", sort=None, title=title))
+    # Vega would put the title into an expression, in which a backslash means something.
+    chart = axes.drawn(rows).encode(
+        alt.Y("group:N", sort=None, title=title), alt.Description("group:N")
+    )
     band = chart.mark_bar(color=BLUE, opacity=0.15, height=8).encode(
         axes.share_axis("low", "coverage"), alt.X2("high:Q")
     )
@@ -209,5 +215,10 @@ def _some(what: str, count: int) -> str:
 
 def _styled(chart: Chart) -> Chart:
     return chart.configure_view(stroke=None).configure_axis(
-        titleFontWeight="normal", labelFontSize=11, titleFontSize=12, gridColor="#e4e7e9"
+        titleFontWeight="normal",
+        labelFontSize=11,
+        titleFontSize=12,
+        gridColor="#e4e7e9",
+        labelLimit=0,  # names are cut already, and by a rule that keeps them apart
+        maxExtent=400,
     )

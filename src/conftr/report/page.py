@@ -11,6 +11,7 @@ import jinja2
 from conftr.classifier.evidence import Evidence
 from conftr.report import numbers
 from conftr.report.contents import WIDEST_MATRIX, contents
+from conftr.report.readable import readable
 from conftr.report.sampling import sample
 
 _SCRIPTS = ["sets.js", "draw.js", "tables.js", "cards.js", "live.js"]
@@ -23,6 +24,7 @@ _USUAL = [0.2, 0.1, 0.05, 0.02, 0.01]
 
 def page(evidence: Evidence) -> str:
     """The whole page as text: self-contained, opened from a disk, offline, on any screen."""
+    evidence = readable(evidence)
     held = sample(evidence)
     values = numbers.headline(held, held.alpha)
     groups = numbers.tallies(held, held.alpha)
