@@ -66,19 +66,19 @@ CAL, TEST = slice(0, N_CAL), slice(N_CAL, None)
 
 def conftr_thr():
     tau = conftr.calibrate(LOGITS[CAL], LABELS[CAL], ALPHA, score=conftr.thr)
-    return (conftr.predict(LOGITS[TEST], tau, score=conftr.thr),)
+    return (conftr.predict_set(LOGITS[TEST], tau, score=conftr.thr),)
 
 
 def conftr_thr_scores():
     tau = conftr.calibrate(conftr.thr(LOGITS[CAL]), LABELS[CAL], ALPHA)
     scores = conftr.thr(LOGITS[TEST])
-    return scores, conftr.predict(scores, tau)
+    return scores, conftr.predict_set(scores, tau)
 
 
 def conftr_aps(logits=LOGITS):
     tau = conftr.calibrate(conftr.aps(logits[CAL], U[CAL]), LABELS[CAL], ALPHA)
     scores = conftr.aps(logits[TEST], U[TEST])
-    return scores, conftr.predict(scores, tau)
+    return scores, conftr.predict_set(scores, tau)
 
 
 def plain_rank():
@@ -109,7 +109,7 @@ def plain_aps():
 
 def conftr_ready(scores):
     tau = conftr.calibrate(scores[CAL], LABELS[CAL], ALPHA)
-    return (conftr.predict(scores[TEST], tau),)
+    return (conftr.predict_set(scores[TEST], tau),)
 
 
 def mapie(score, classifier, features):

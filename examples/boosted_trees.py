@@ -21,6 +21,6 @@ for name, scores in {
     "RAPS": conftr.raps(logits, generator.random(len(logits)), penalty=0.05, free_rank=1),
 }.items():
     tau = conftr.calibrate(scores[cal], y_rest[cal], ALPHA)
-    sets = conftr.predict(scores[test], tau)
+    sets = conftr.predict_set(scores[test], tau)
     covered, size = conftr.coverage(sets, y_rest[test]), conftr.inefficiency(sets)
     print(f"{name:4}  covers {covered:.1%}, mean size {size:.2f}")

@@ -46,6 +46,6 @@ for key in jax.random.split(jax.random.key(1), 30):
 logits = np.asarray(jax.vmap(eqx.combine(carry[0], static))(x))
 scores = conftr.thr(logits)  # arrays of JAX would do; for NumPy nothing is compiled
 tau = conftr.calibrate(scores[cal], labels[cal], ALPHA)
-sets = conftr.predict(scores[test], tau)
+sets = conftr.predict_set(scores[test], tau)
 covered, size = conftr.coverage(sets, labels[test]), conftr.inefficiency(sets)
 print(f"covers {covered:.1%}, mean size {size:.2f}")

@@ -46,6 +46,6 @@ for _ in range(30):
 
 scores = conftr.thr(np.asarray(model(x)))  # arrays of JAX would do; for NumPy nothing is compiled
 tau = conftr.calibrate(scores[cal], labels[cal], ALPHA)
-sets = conftr.predict(scores[test], tau)
+sets = conftr.predict_set(scores[test], tau)
 covered, size = conftr.coverage(sets, labels[test]), conftr.inefficiency(sets)
 print(f"covers {covered:.1%}, mean size {size:.2f}")

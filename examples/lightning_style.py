@@ -72,6 +72,6 @@ else:
 with torch.no_grad():
     scores = conftr.thr(net.eval()(x))
 tau = conftr.calibrate(scores[cal], y[cal], ALPHA)
-sets = conftr.predict(scores[test], tau)
+sets = conftr.predict_set(scores[test], tau)
 covered, size = conftr.coverage(sets, y[test]), conftr.inefficiency(sets)
 print(f"covers {covered:.1%}, mean size {size:.2f}")

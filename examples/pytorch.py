@@ -44,6 +44,6 @@ for name, objective in {
 }.items():
     scores = conftr.thr(outputs_after(objective))
     tau = conftr.calibrate(scores[cal], y[cal], ALPHA)
-    sets = conftr.predict(scores[test], tau)
+    sets = conftr.predict_set(scores[test], tau)
     covered, size = conftr.coverage(sets, y[test]), conftr.inefficiency(sets)
     print(f"{name:18}  covers {covered:.1%}, mean size {size:.2f}")

@@ -20,9 +20,9 @@ model = make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2)).fit(X_tr
 cal_scores = conftr.thr(model.predict_log_proba(X_cal))
 test_scores = conftr.thr(model.predict_log_proba(X_test))
 
-for name, groups in {"one threshold": None, "one a class": "labels"}.items():
+for name, groups in {"one threshold": None, "one a class": "class"}.items():
     tau = conftr.calibrate(cal_scores, y_cal, ALPHA, groups=groups)
-    sets = conftr.predict(test_scores, tau)
+    sets = conftr.predict_set(test_scores, tau)
     covered, size = conftr.coverage(sets, y_test), conftr.inefficiency(sets)
     print(f"{name:13}  covers {covered:.1%}, mean size {size:.2f}")
     print(" " * 13, " by class:", *(f"{c:.0%}" for c in conftr.class_coverage(sets, y_test)))

@@ -61,7 +61,7 @@ def test_class_conditional_coverage_follows_the_beta_law():
     coverages = [[] for _ in range(4)]
     for _ in range(TRIALS // 2):
         rows = np.concatenate([rng.choice(r, per_class, replace=False) for r in rows_of])
-        tau = conftr.calibrate(scores[rows], labels[rows], alpha, groups="labels")
+        tau = conftr.calibrate(scores[rows], labels[rows], alpha, groups="class")
         for y in range(4):
             coverages[y].append(1 - np.searchsorted(ordered[y], tau[y]) / len(ordered[y]))
     for y in range(4):

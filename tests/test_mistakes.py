@@ -29,7 +29,7 @@ def test_1_the_right_tail(pool, score):
     logits, labels = pool
     scores = score(logits)
     assert scores[np.arange(2000), logits.argmax(1)].mean() > scores.mean()
-    sets = conftr.predict(scores[1000:], conftr.calibrate(scores[:1000], labels[:1000], 0.1))
+    sets = conftr.predict_set(scores[1000:], conftr.calibrate(scores[:1000], labels[:1000], 0.1))
     assert 0.87 < conftr.coverage(sets, labels[1000:]) < 0.93
     assert conftr.inefficiency(sets) < 3
 
@@ -55,9 +55,9 @@ def test_3_sharp_logits_do_not_fill_the_sets(pool):
     logits, labels = (300 * pool[0]).astype(np.float32), pool[1]
     for score in (conftr.thr, conftr.aps, conftr.raps):
         scores = score(logits)
-        sets = conftr.predict(scores, conftr.calibrate(scores, labels, 0.05))
+        sets = conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.05))
         mild = score(pool[0])
-        same = conftr.predict(mild, conftr.calibrate(mild, labels, 0.05))
+        same = conftr.predict_set(mild, conftr.calibrate(mild, labels, 0.05))
         assert conftr.inefficiency(sets) < 1.5 * conftr.inefficiency(same)
 
 
@@ -108,7 +108,7 @@ def test_11_a_threshold_survives_being_written_down(pool):
     scores = conftr.thr(logits)
     tau = conftr.calibrate(scores, labels, 0.1)
     read = json.loads(json.dumps({"tau": tau}))["tau"]
-    np.testing.assert_array_equal(conftr.predict(scores, read), conftr.predict(scores, tau))
+    np.testing.assert_array_equal(conftr.predict_set(scores, read), conftr.predict_set(scores, tau))
 
 
 def test_12_objectives_train():
@@ -126,7 +126,7 @@ def test_12_objectives_train():
         with torch.no_grad():
             scores = conftr.thr(model(x))
         tau = conftr.calibrate(scores[:500], labels[:500], 0.1)
-        return conftr.inefficiency(conftr.predict(scores[500:], tau))
+        return conftr.inefficiency(conftr.predict_set(scores[500:], tau))
 
     before = size()
     for _ in range(60):

@@ -52,7 +52,7 @@ def sets() -> Any:
     """Picture 1: images, the probability of each class, and which classes are in the set."""
     cal, test = digits()
     tau = conftr.calibrate(conftr.thr(cal.logits), cal.labels, DIGITS_ALPHA)
-    inside = conftr.predict(conftr.thr(test.logits), tau)
+    inside = conftr.predict_set(conftr.thr(test.logits), tau)
     sizes = inside.sum(axis=1)
     chosen = [int(np.flatnonzero(sizes == size)[place]) for size, place in [(1, 0), (2, 3), (3, 1)]]
     return alt.hconcat(*(_answer(test, inside, i) for i in chosen), spacing=30)
@@ -158,7 +158,7 @@ def smoothing() -> Any:
     """Picture 4: soft membership, and which scores carry the gradient of the threshold."""
     distance = np.linspace(-2, 2, 201)
     temperatures = [0.02, 0.2, 0.5, 1.0]
-    soft = [conftr.smooth_predict(distance[:, None], 0.0, t)[:, 0] for t in temperatures]
+    soft = [conftr.smooth_predict_set(distance[:, None], 0.0, t)[:, 0] for t in temperatures]
     membership = rows_of(
         distance=np.tile(distance, len(temperatures)),
         member=np.concatenate(soft),

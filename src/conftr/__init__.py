@@ -37,7 +37,7 @@ from conftr.conformal.scores import (
     thr_logits,
     thr_probs,
 )
-from conftr.conformal.sets import calibrate, predict, smooth_calibrate, smooth_predict
+from conftr.conformal.sets import calibrate, predict_set, smooth_calibrate, smooth_predict_set
 from conftr.conformal.shaping import Avoid, Separate, Shape, identity
 from conftr.conformal.trials import evaluate
 
@@ -80,7 +80,7 @@ __all__ = [
     "logits_from_probs",
     "miscoverage",
     "paper_position",
-    "predict",
+    "predict_set",
     "raps",
     "save",
     "size_histogram",
@@ -89,7 +89,7 @@ __all__ = [
     "small_sets_scorer",
     "smooth_aps",
     "smooth_calibrate",
-    "smooth_predict",
+    "smooth_predict_set",
     "thr",
     "thr_logits",
     "thr_probs",

@@ -1,4 +1,4 @@
-"""Kept calibration scores give the thresholds and sets of `calibrate` and `predict`, by group."""
+"""Kept calibration scores give the thresholds of `calibrate` and the sets of `predict_set`."""
 
 import numpy as np
 import pytest
@@ -29,16 +29,16 @@ def test_one_threshold(alpha):
     found = kept()
     assert found.thresholds(alpha) == [tau]
     sets = found.sets(TEST, found.places(None, M), alpha)
-    np.testing.assert_array_equal(sets, conftr.predict(TEST, tau))
+    np.testing.assert_array_equal(sets, conftr.predict_set(TEST, tau))
 
 
 @ALPHAS
 def test_one_for_each_class(alpha):
-    taus = conftr.calibrate(CAL, Y, alpha, groups="labels")
+    taus = conftr.calibrate(CAL, Y, alpha, groups="class")
     found = kept(by=CLASS)
     np.testing.assert_array_equal(found.thresholds(alpha), taus)
     sets = found.sets(TEST, found.places(None, M), alpha)
-    np.testing.assert_array_equal(sets, conftr.predict(TEST, taus))
+    np.testing.assert_array_equal(sets, conftr.predict_set(TEST, taus))
 
 
 @ALPHAS
@@ -47,7 +47,7 @@ def test_one_for_each_group(alpha):
     found = kept(by=REGION, groups=NAMES[IDS])
     np.testing.assert_array_equal(found.thresholds(alpha), taus)
     sets = found.sets(TEST, found.places(NAMES[TEST_IDS], M), alpha)
-    np.testing.assert_array_equal(sets, conftr.predict(TEST, taus[TEST_IDS][:, None]))
+    np.testing.assert_array_equal(sets, conftr.predict_set(TEST, taus[TEST_IDS][:, None]))
 
 
 @pytest.mark.parametrize("by", [ALL, CLASS, REGION], ids=lambda by: by.kind)

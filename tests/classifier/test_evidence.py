@@ -1,4 +1,4 @@
-"""Standings make the sets of `calibrate` and `predict`, at every alpha, to the last rank."""
+"""Standings make the sets of `calibrate` and `predict_set`, at every alpha, to the last rank."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_one_threshold_for_all(alpha):
         group_names=("all",),
         calibration_sizes=(N,),
     )
-    expected = conftr.predict(TEST, conftr.calibrate(CAL, Y_CAL, alpha))
+    expected = conftr.predict_set(TEST, conftr.calibrate(CAL, Y_CAL, alpha))
     np.testing.assert_array_equal(found.sets(alpha=alpha), expected)
 
 
@@ -48,7 +48,7 @@ def test_one_threshold_for_each_group_of_examples(alpha):
         calibration_sizes=tuple(np.bincount(of_cal)),
     )
     taus = conftr.calibrate(CAL, Y_CAL, alpha, groups=of_cal)
-    expected = conftr.predict(TEST, taus[of_test][:, None])
+    expected = conftr.predict_set(TEST, taus[of_test][:, None])
     np.testing.assert_array_equal(found.sets(alpha=alpha), expected)
 
 
@@ -61,8 +61,8 @@ def test_one_threshold_for_each_class(alpha):
         group_names=tuple("abcd"),
         calibration_sizes=tuple(np.bincount(Y_CAL, minlength=K)),
     )
-    taus = conftr.calibrate(CAL, Y_CAL, alpha, groups="labels")
-    np.testing.assert_array_equal(found.sets(alpha=alpha), conftr.predict(TEST, taus))
+    taus = conftr.calibrate(CAL, Y_CAL, alpha, groups="class")
+    np.testing.assert_array_equal(found.sets(alpha=alpha), conftr.predict_set(TEST, taus))
 
 
 def test_by_hand():

@@ -30,7 +30,7 @@ ON_BATCHES = [
 ]
 ON_SCORES = [
     lambda e, y: conftr.calibrate(e, y, 0.1),
-    lambda e, y: conftr.calibrate(e, y, 0.1, groups="labels"),
+    lambda e, y: conftr.calibrate(e, y, 0.1, groups="class"),
 ]
 
 
@@ -141,15 +141,15 @@ def test_u_is_checked(u, error, words):
         (lambda: conftr.raps(LOGITS, penalty=-1), ValueError, "penalty must be .* at least 0"),
         (lambda: conftr.raps(LOGITS, free_rank="a"), TypeError, "free_rank must be a number"),
         (lambda: conftr.smooth_aps(LOGITS, dispersion=0), ValueError, "dispersion must be"),
-        (lambda: conftr.smooth_predict(LOGITS, 0.0, 0), ValueError, "temperature must be"),
+        (lambda: conftr.smooth_predict_set(LOGITS, 0.0, 0), ValueError, "temperature must be"),
         (
-            lambda: conftr.predict(LOGITS, np.zeros(7)),
+            lambda: conftr.predict_set(LOGITS, np.zeros(7)),
             ValueError,
             r"tau must broadcast .* \(40, 3\)",
         ),
-        (lambda: conftr.predict(LOGITS, np.nan), ValueError, "tau must not be nan"),
+        (lambda: conftr.predict_set(LOGITS, np.nan), ValueError, "tau must not be nan"),
         (
-            lambda: conftr.calibrate(LOGITS, LABELS, 0.1, groups="class"),
+            lambda: conftr.calibrate(LOGITS, LABELS, 0.1, groups="names"),
             ValueError,
             "groups must be",
         ),
@@ -239,7 +239,7 @@ def test_settings_of_another_library_are_converted():
             expected
         )
     assert (
-        conftr.predict(torch.zeros(2, 3), jnp.array([1, -1, 1])).tolist()
+        conftr.predict_set(torch.zeros(2, 3), jnp.array([1, -1, 1])).tolist()
         == [[False, True, False]] * 2
     )
 
@@ -261,9 +261,13 @@ def test_a_known_alpha_of_jax_is_known_under_jit_too():
             TypeError,
             r"such as SmoothSort\(...\)",
         ),
-        (lambda: conftr.predict(LOGITS, None), TypeError, "tau must be a number"),
+        (lambda: conftr.predict_set(LOGITS, None), TypeError, "tau must be a number"),
         (lambda: conftr.smooth_calibrate(LOGITS, LABELS - 1, 0.1), ValueError, "labels must lie"),
-        (lambda: conftr.smooth_predict(LOGITS.astype(int), 0.5, 1.0), TypeError, "scores must be"),
+        (
+            lambda: conftr.smooth_predict_set(LOGITS.astype(int), 0.5, 1.0),
+            TypeError,
+            "scores must be",
+        ),
         (lambda: conftr.coverage_law(5, 3, 2), ValueError, "alpha must lie"),
         (lambda: conftr.coverage_law(0, 3, 0.1), ValueError, "n_cal must be"),
         (lambda: conftr.raps(LOGITS, penalty=1e-40), ValueError, "penalty must be 0 or at least"),
@@ -292,7 +296,7 @@ def test_slips_are_named(make, error, words):
 
 
 def test_warnings_point_to_the_caller():
-    for options in ({}, {"groups": "labels"}):
+    for options in ({}, {"groups": "class"}):
         with pytest.warns(conftr.CalibrationWarning) as caught:
             conftr.calibrate(LOGITS, LABELS, 0.001, **options)
         assert caught[0].filename == __file__

@@ -27,8 +27,8 @@ def test_sets_are_those_of_the_scores(scale, classes, dtype):
     scores = conftr.thr(logits)
     own = RNG.choice(scores.ravel(), 25)
     for tau in (*own, *np.nextafter(own, np.inf, dtype=dtype), -np.inf, np.inf, 0, -1e-3, -70):
-        wanted = conftr.predict(scores, tau)
-        np.testing.assert_array_equal(conftr.predict(logits, tau, score=conftr.thr), wanted)
+        wanted = conftr.predict_set(scores, tau)
+        np.testing.assert_array_equal(conftr.predict_set(logits, tau, score=conftr.thr), wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -61,20 +61,20 @@ def test_how_logits_are_stored_and_in_what_company_changes_nothing():
     labels = logits.argmax(axis=1)
     labels[::3] = RNG.integers(0, 10, len(labels[::3]))
     tau = conftr.calibrate(logits, labels, 0.1, score=conftr.thr)
-    sets = conftr.predict(logits, tau, score=conftr.thr)
+    sets = conftr.predict_set(logits, tau, score=conftr.thr)
     by_columns = np.asfortranarray(logits)
     assert conftr.calibrate(by_columns, labels, 0.1, score=conftr.thr) == tau
-    np.testing.assert_array_equal(conftr.predict(by_columns, tau, score=conftr.thr), sets)
+    np.testing.assert_array_equal(conftr.predict_set(by_columns, tau, score=conftr.thr), sets)
     for rows in (slice(0, 1), slice(7, 8), slice(1, 30_000, 7)):
         np.testing.assert_array_equal(
-            conftr.predict(logits[rows], tau, score=conftr.thr), sets[rows]
+            conftr.predict_set(logits[rows], tau, score=conftr.thr), sets[rows]
         )
     far = np.concatenate([logits, 1000 * logits[:1]])
-    np.testing.assert_array_equal(conftr.predict(far, tau, score=conftr.thr)[:-1], sets)
+    np.testing.assert_array_equal(conftr.predict_set(far, tau, score=conftr.thr)[:-1], sets)
 
 
 def test_no_rows():
-    assert conftr.predict(np.empty((0, 3)), -1.0, score=conftr.thr).shape == (0, 3)
+    assert conftr.predict_set(np.empty((0, 3)), -1.0, score=conftr.thr).shape == (0, 3)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -84,7 +84,7 @@ def test_what_is_not_finite_is_refused_by_its_place(bad):
     with pytest.raises(ValueError, match="logits must be finite") as refused:
         conftr.thr(logits)
     with pytest.raises(ValueError, match="logits must be finite") as same:
-        conftr.predict(logits, -1.0, score=conftr.thr)
+        conftr.predict_set(logits, -1.0, score=conftr.thr)
     assert str(same.value) == str(refused.value)
     with pytest.raises(ValueError, match="logits must be finite"):
         conftr.calibrate(logits, np.zeros(30_000, int), 0.1, score=conftr.thr)
@@ -99,21 +99,21 @@ def test_too_few_examples_are_warned_of():
 def test_groups_and_other_scores():
     logits, labels = some_logits(2, 5, "float64"), RNG.integers(0, 5, 400)
     u = RNG.random(400)
-    per_class = conftr.calibrate(conftr.thr(logits), labels, 0.1, groups="labels")
-    found = conftr.calibrate(logits, labels, 0.1, groups="labels", score=conftr.thr)
+    per_class = conftr.calibrate(conftr.thr(logits), labels, 0.1, groups="class")
+    found = conftr.calibrate(logits, labels, 0.1, groups="class", score=conftr.thr)
     np.testing.assert_array_equal(found, per_class)
     np.testing.assert_array_equal(
-        conftr.predict(logits, per_class, score=conftr.thr),
-        conftr.predict(conftr.thr(logits), per_class),
+        conftr.predict_set(logits, per_class, score=conftr.thr),
+        conftr.predict_set(conftr.thr(logits), per_class),
     )
     tau = conftr.calibrate(logits, labels, 0.1, score=conftr.aps, u=u)
     assert tau == conftr.calibrate(conftr.aps(logits, u), labels, 0.1)
     np.testing.assert_array_equal(
-        conftr.predict(logits, tau, score=conftr.aps, u=u),
-        conftr.predict(conftr.aps(logits, u), tau),
+        conftr.predict_set(logits, tau, score=conftr.aps, u=u),
+        conftr.predict_set(conftr.aps(logits, u), tau),
     )
     with pytest.raises(TypeError, match=r"score must be a function such as conftr\.thr"):
-        conftr.predict(logits, tau, score="aps")
+        conftr.predict_set(logits, tau, score="aps")
 
 
 def test_other_libraries(library):
@@ -122,11 +122,11 @@ def test_other_libraries(library):
 
     def directly(logits, labels):
         tau = conftr.calibrate(logits, labels, 0.1, score=conftr.thr)
-        return conftr.predict(logits, tau, score=conftr.thr)
+        return conftr.predict_set(logits, tau, score=conftr.thr)
 
     def by_scores(logits, labels):
         scores = conftr.thr(logits)
-        return conftr.predict(scores, conftr.calibrate(scores, labels, 0.1))
+        return conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.1))
 
     made, same = (library.call(one, logits, labels) for one in (directly, by_scores))
     np.testing.assert_array_equal(made, same)

@@ -152,7 +152,7 @@ def test_float32_agrees_with_float64_on_many_sharp_rows(name):
     for dtype in (np.float32, np.float64):
         args = [] if name == "thr" else [u.astype(dtype)]
         scores = SCORES[name](logits.astype(dtype), *args)
-        sets.append(conftr.predict(scores, conftr.calibrate(scores, labels, 0.1)))
+        sets.append(conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.1)))
     # A score within rounding of the threshold may fall on either side: a handful in 200,000.
     assert np.mean(sets[0] != sets[1]) < 1e-4
     assert 0 < np.mean(sets[0]) < 1
@@ -167,7 +167,7 @@ def test_saturated_probabilities_do_not_fill_the_sets(library, name):
     logits[np.arange(500), labels] += 600
     u = rng.random(500).astype(np.float32)
     scores = library.call(SCORES[name], logits, *([] if name == "thr" else [u]))
-    sets = conftr.predict(scores, conftr.calibrate(scores, labels, 0.05))
+    sets = conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.05))
     assert 0.94 < conftr.coverage(sets, labels) < 0.97
     assert conftr.inefficiency(sets) < 1.5
 

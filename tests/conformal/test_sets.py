@@ -26,7 +26,7 @@ def test_by_hand(library):
     # n = 9: alpha = .1 gives r = floor(.1 * 10) = 1, the smallest; alpha = .3 the third.
     assert library.call(partial(conftr.calibrate, alpha=0.1), SCORES, LABELS) == pytest.approx(0.1)
     assert library.call(partial(conftr.calibrate, alpha=0.3), SCORES, LABELS) == pytest.approx(0.3)
-    sets = library.call(lambda s: conftr.predict(s, 0.55), SCORES)
+    sets = library.call(lambda s: conftr.predict_set(s, 0.55), SCORES)
     np.testing.assert_array_equal(sets[:, 0], np.arange(1, 10) > 5)
     np.testing.assert_array_equal(sets[:, 1], np.ones(9))  # equal to tau is inside
 
@@ -37,7 +37,7 @@ def test_tau_is_a_float_and_keeps_its_rank_in_float32(eager, rng):
     tau = conftr.calibrate(eager.asarray(scores), eager.asarray(labels), 0.2)
     assert isinstance(tau, float)
     own = scores[np.arange(40), labels]
-    sets = np.asarray(conftr.predict(eager.asarray(scores), tau))
+    sets = np.asarray(conftr.predict_set(eager.asarray(scores), tau))
     assert np.sum(~sets[np.arange(40), labels]) == np.sum(own < np.sort(own)[7]) == 7
 
 
@@ -59,7 +59,7 @@ def test_too_few_examples_give_every_class_and_say_how_many_it_takes(eager):
     with pytest.warns(CalibrationWarning, match=r"9 calibration examples .* needs at least 99"):
         tau = conftr.calibrate(scores, labels, 0.01)
     assert tau == -math.inf
-    assert np.all(np.asarray(conftr.predict(scores, tau)))
+    assert np.all(np.asarray(conftr.predict_set(scores, tau)))
 
 
 def test_one_threshold_per_class(eager):
@@ -70,12 +70,12 @@ def test_one_threshold_per_class(eager):
     order = np.random.default_rng(0).permutation(12)
     scores, labels = eager.asarray(scores[order]), eager.asarray(labels[order])
     with pytest.warns(CalibrationWarning, match=r"class 2 \(0 examples\)"):
-        tau = conftr.calibrate(scores, labels, 0.25, groups="labels")
+        tau = conftr.calibrate(scores, labels, 0.25, groups="class")
     np.testing.assert_array_equal(np.asarray(tau), [2, 10, -np.inf])
     with pytest.warns(CalibrationWarning):
-        taus = conftr.calibrate(scores, labels, np.array([0.25, 0.5]), groups="labels")
+        taus = conftr.calibrate(scores, labels, np.array([0.25, 0.5]), groups="class")
     np.testing.assert_array_equal(np.asarray(taus), [[2, 10, -np.inf], [5, 20, -np.inf]])
-    assert np.all(np.asarray(conftr.predict(scores, tau))[:, 2])
+    assert np.all(np.asarray(conftr.predict_set(scores, tau))[:, 2])
 
 
 def test_one_threshold_per_group(eager, rng):
@@ -89,7 +89,7 @@ def test_one_threshold_per_group(eager, rng):
     with pytest.warns(CalibrationWarning, match=r"group 3 \(0 examples\), group 4 \(0 examples\)"):
         tau = conftr.calibrate(*arrays, 0.1, groups=eager.asarray(groups), n_groups=5)
     assert tuple(tau.shape) == (5,)
-    sets = conftr.predict(arrays[0], np.asarray(tau)[groups][:, None])
+    sets = conftr.predict_set(arrays[0], np.asarray(tau)[groups][:, None])
     assert 0.88 < conftr.coverage(sets, arrays[1]) < 0.93
 
 
@@ -100,8 +100,8 @@ def test_groups_under_jit_agree(rng):
     with pytest.warns(CalibrationWarning):
         expected = conftr.calibrate(scores, labels, 0.1, groups=groups, n_groups=4)
     np.testing.assert_array_equal(by_group(scores, labels, groups), expected)
-    by_class = jax.jit(lambda s, y: conftr.calibrate(s, y, 0.1, groups="labels"))
-    expected = conftr.calibrate(scores, labels, 0.1, groups="labels")
+    by_class = jax.jit(lambda s, y: conftr.calibrate(s, y, 0.1, groups="class"))
+    expected = conftr.calibrate(scores, labels, 0.1, groups="class")
     np.testing.assert_array_equal(by_class(scores, labels), expected)
 
 
@@ -109,7 +109,7 @@ def test_ten_thousand_classes_need_no_square_array():
     labels = np.arange(10_000)
     scores = np.broadcast_to(np.float32(0.5), (10_000, 10_000))
     with pytest.warns(CalibrationWarning, match="and 9990 more"):
-        tau = conftr.calibrate(scores, labels, 0.3, groups="labels")
+        tau = conftr.calibrate(scores, labels, 0.3, groups="class")
     assert np.all(tau == -np.inf)
 
 
@@ -126,17 +126,17 @@ def test_laws(n, data):
     order = rng.permutation(n)
     assert conftr.calibrate(scores[order], labels[order], small) == tight
     monotone = np.exp(scores)
-    same = conftr.predict(monotone, conftr.calibrate(monotone, labels, small))
-    np.testing.assert_array_equal(same, conftr.predict(scores, tight))
+    same = conftr.predict_set(monotone, conftr.calibrate(monotone, labels, small))
+    np.testing.assert_array_equal(same, conftr.predict_set(scores, tight))
     own = scores[np.arange(n), labels]
     assert np.mean(own >= tight) >= 1 - small  # on the calibration set itself
 
 
 def test_smooth_predict_by_hand_and_in_the_limit(library):
     scores = np.array([[1.0, 0.0]], dtype=np.float32)
-    soft = library.call(lambda s: conftr.smooth_predict(s, 0.5, 0.25), scores)
+    soft = library.call(lambda s: conftr.smooth_predict_set(s, 0.5, 0.25), scores)
     np.testing.assert_allclose(soft, [[1 / (1 + math.exp(-2)), 1 / (1 + math.exp(2))]], rtol=1e-5)
-    hard = library.call(lambda s: conftr.smooth_predict(s, 0.5, 1e-6), scores)
+    hard = library.call(lambda s: conftr.smooth_predict_set(s, 0.5, 1e-6), scores)
     np.testing.assert_array_equal(hard, [[1, 0]])
 
 
@@ -164,14 +164,14 @@ def test_logits_that_were_not_scored_are_asked_about(eager, rng):
     with pytest.warns(CalibrationWarning, match=r"at most 1. If these are logits, pass score="):
         conftr.calibrate(logits, labels, 0.1)
     with pytest.warns(CalibrationWarning, match=r"scores hold 1\d\.\d+, and those of conftr.thr"):
-        conftr.predict(logits, 0.5)
+        conftr.predict_set(logits, 0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for score in (conftr.thr, conftr.thr_logits, conftr.aps, conftr.raps, conftr.thr_probs):
             tau = conftr.calibrate(logits, labels, 0.1, score=score)
-            conftr.predict(logits, tau, score=score)
+            conftr.predict_set(logits, tau, score=score)
             if score is not conftr.thr_logits:
-                conftr.predict(score(logits), conftr.calibrate(score(logits), labels, 0.1))
+                conftr.predict_set(score(logits), conftr.calibrate(score(logits), labels, 0.1))
         conftr.evaluate(logits, labels, score=conftr.thr_logits, alpha=0.1, n_cal=20, splits=1)
 
 
@@ -197,11 +197,11 @@ def test_a_threshold_of_one_type_serves_scores_of_another(score, one, other, rng
     for alpha in (0.05, 0.1, 0.2, 0.3, 0.5, 0.7):
         scores = score(logits.astype(one))
         tau = conftr.calibrate(scores, labels, alpha)
-        wanted = conftr.predict(scores, tau)
-        found = conftr.predict(score(logits.astype(other)), tau)
+        wanted = conftr.predict_set(scores, tau)
+        found = conftr.predict_set(score(logits.astype(other)), tau)
         np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(
-            conftr.predict(logits.astype(other), tau, score=score), wanted
+            conftr.predict_set(logits.astype(other), tau, score=score), wanted
         )
 
 
@@ -210,7 +210,7 @@ def test_what_misses_the_threshold_by_rounding_alone_reaches_it(library):
     below = np.nextafter(tau, np.float32(-9), dtype=np.float32)
     scores = np.array([[tau, below, -2.5001, -9]], np.float32)
     for threshold in (-2.5, np.array([-2.5], np.float32)):
-        found = library.call(conftr.predict, scores, threshold)
+        found = library.call(conftr.predict_set, scores, threshold)
         np.testing.assert_array_equal(found, [[True, True, False, False]])
 
 
@@ -218,6 +218,6 @@ def test_thresholds_without_end_and_the_smallest_scores_keep_their_order(library
     scores = np.array([[-1e30, 0.0, 1e-30, 2e-30]], np.float32)
     wanted = {-math.inf: 4, 0.0: 3, 1e-30: 2, 2e-30: 1, math.inf: 0}
     for tau, count in wanted.items():
-        assert library.call(lambda s, tau=tau: conftr.predict(s, tau), scores).sum() == count
+        assert library.call(lambda s, tau=tau: conftr.predict_set(s, tau), scores).sum() == count
         taus = np.array([tau], np.float32)
-        assert library.call(conftr.predict, scores, taus).sum() == count
+        assert library.call(conftr.predict_set, scores, taus).sum() == count

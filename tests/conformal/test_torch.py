@@ -148,7 +148,7 @@ class Sets(torch.nn.Module):
         self.tau = tau
 
     def forward(self, x):
-        return conftr.predict(self.score(self.net(x)), self.tau)
+        return conftr.predict_set(self.score(self.net(x)), self.tau)
 
 
 FREE = {"x": {0: torch.export.Dim("n")}}

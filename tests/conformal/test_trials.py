@@ -98,8 +98,8 @@ def test_without_u_all_functions_make_the_same_sets(score):
     clf = conftr.ConformalClassifier(classifier=Logits(range(5)), score=score.__name__)
     clf.fit(logits[cal], labels[cal])
     for sets in (
-        conftr.predict(logits[test], tau, score=score),
-        conftr.predict(score(logits[test]), tau),
+        conftr.predict_set(logits[test], tau, score=score),
+        conftr.predict_set(score(logits[test]), tau),
         clf.predict_set(logits[test]),
     ):
         assert row["size_histogram"] == conftr.size_histogram(sets).tolist()

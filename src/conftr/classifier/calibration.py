@@ -76,7 +76,7 @@ class Calibration:
     def sets(self, scores: Numbers, groups: Groups, alpha: float) -> Sets:
         """{k : E(x,k) >= tau} as booleans, (m, K); every class where a group has no threshold.
 
-        Up to rounding, as in `predict`: a model may answer a row differently in other company.
+        Up to rounding, as in `predict_set`: a model may answer a row differently in other company.
         groups: as `places` gives them; -1 is a group that calibration did not see.
         """
         taus = lowered(np.append(self.thresholds(alpha), -math.inf)).astype(scores.dtype)

@@ -27,7 +27,7 @@ Sets: TypeAlias = npt.NDArray[np.bool_]
 def standing(scores: Numbers, calibration: Numbers) -> Integers:
     """How many calibration scores (n,) are at most each of the scores (m, K): (m, K), 0..n.
 
-    Up to rounding, as in `predict`.
+    Up to rounding, as in `predict_set`.
     """
     reached = lowered(np.sort(calibration).astype(np.float64))
     reached = reached.astype(np.result_type(scores, np.float32))
@@ -105,7 +105,7 @@ class Evidence:
         return "group" if self.group_by is None else f"group of {self.group_by!r}"
 
     def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
-        """The sets (m, K) of a candidate at any alpha, exactly as `calibrate` and `predict` do."""
+        """The sets (m, K) of a candidate at any alpha, as `calibrate` and `predict_set` make."""
         wanted = self.alpha if alpha is None else alpha
         ranks = np.array([rank(n, wanted) for n in self.calibration_sizes])
         needed = ranks[None, :] if self.groups is None else ranks[self.groups][:, None]

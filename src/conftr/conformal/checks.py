@@ -149,13 +149,13 @@ def integers_below(xp: Namespace, values: Array, bound: int, name: str) -> Array
 
 
 def sets_array(sets: Array, name: str = "sets") -> Array:
-    """Boolean (n, K), as `predict` gives them."""
+    """Boolean (n, K), as `predict_set` gives them."""
     xp = namespace(**{name: sets})
     if sets.ndim != 2:
         raise ValueError(f"{name} must have shape (n, K); got shape {tuple(sets.shape)}.")
     if not xp.isdtype(sets.dtype, "bool"):
         raise TypeError(
-            f"{name} must be boolean, as conftr.predict gives them; got type {sets.dtype}."
+            f"{name} must be boolean, as conftr.predict_set gives them; got type {sets.dtype}."
         )
     return sets
 

@@ -5,7 +5,7 @@ therefore built from logits and stay in log space, where nothing saturates at 0.
 from elsewhere enter through `logits_from_probs`. Equal logits get equal scores.
 
 U breaks ties of APS and RAPS at random. One rule holds everywhere: U = 0 unless U is given, here,
-in `calibrate`, `predict`, `evaluate` and `ConformalClassifier`. U = 0 is deterministic and
+in `calibrate`, `predict_set`, `evaluate` and `ConformalClassifier`. U = 0 is deterministic and
 valid, and the most likely class then always scores highest. Given are an array (n,) of uniform
 draws, drawn anew for calibration and prediction, or `random_u=True` in `evaluate`.
 """

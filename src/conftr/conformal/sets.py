@@ -53,7 +53,7 @@ def calibrate(
     """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
 
     alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
-    groups: None, or "labels" for one threshold per class, or integers (n,) for one per group.
+    groups: None, or "class" for one threshold per class, or integers (n,) for one per group.
     n_groups: how many groups there are, if more than appear here.
     score: a score such as `thr`; the first argument then holds the logits that it scores.
     u: of a score that takes it, as `aps` does: uniform draws (n,); None is U = 0.
@@ -79,8 +79,8 @@ def calibrate(
         tau = marginal(own, alphas)
         return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
     if isinstance(groups, str):
-        if groups != "labels":
-            raise ValueError(f'groups must be None, "labels" or integers (n,); got {groups!r}.')
+        if groups != "class":
+            raise ValueError(f'groups must be None, "class" or integers (n,); got {groups!r}.')
         return _grouped(own, labels, int(scores.shape[1]), alphas, "class")
     ids, count = _group_ids(groups, labels, n_groups)
     return _grouped(own, ids, count, alphas, "group")
@@ -104,8 +104,8 @@ def marginal(own: Array, alphas: Any) -> Array:
     return xp.reshape(tau, alphas.shape)
 
 
-def predict(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
-    """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict`.
+def predict_set(scores: Array, tau: Any, *, score: Score | None = None, u: Any = None) -> Array:
+    """C(x) = {k : E(x,k) >= tau} as booleans, (n, K). Alg. 1. Smooth twin: `smooth_predict_set`.
 
     A score that misses tau by rounding alone, about a millionth of it, reaches it: a model may
     round a row differently in other company, in another type or on another processor, and where
@@ -151,8 +151,8 @@ def smooth_calibrate(
     return quantile(pick(scores, checks.labels_array(labels, scores, "scores")), alpha)
 
 
-def smooth_predict(scores: Array, tau: Any, temperature: Any) -> Array:
-    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict`."""
+def smooth_predict_set(scores: Array, tau: Any, temperature: Any) -> Array:
+    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict_set`."""
     scores = checks.logits_array(scores, "scores", values=False)
     checks.number(temperature, "temperature", above=0)
     return sigmoid((scores - _threshold(tau, scores)) / temperature)
