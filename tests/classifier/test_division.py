@@ -40,6 +40,11 @@ def test_sizes(n, alpha, expected):
     assert tuple(map(len, parts)) == expected
 
 
+def test_an_alpha_that_no_data_suffice_for_is_divided_for_like_others():
+    parts = divide(LABELS, alpha=5e-324, seed=0)
+    assert tuple(map(len, parts)) == (667, 0, 333)
+
+
 def test_asked_sizes():
     parts = divide(LABELS, alpha=0.1, seed=0, calibration=100, validation=0.3)
     assert tuple(map(len, parts)) == (600, 300, 100)

@@ -489,6 +489,7 @@ def test_coverage_through_fit_with_rare_classes():
     assert abs(np.mean(told) - np.mean(unseen)) < 4 * np.std(told) / np.sqrt(150)
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_classes_that_calibration_alone_has_are_counted_and_told():
     y = np.where(np.arange(600) % 4 == 0, [f"rare {i}" for i in range(600)], Y)
     with pytest.warns(
@@ -502,7 +503,6 @@ def test_classes_that_calibration_alone_has_are_counted_and_told():
         quick().fit(X[:50], np.arange(50))
 
 
-@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_copies_of_rows_count_once_and_are_told():
     x, y = np.tile(X, (4, 1)), np.tile(Y, 4)
     with pytest.warns(conftr.CalibrationWarning, match="1,800 rows of 2,400 repeat others"):

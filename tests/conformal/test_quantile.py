@@ -57,7 +57,7 @@ def test_the_named_traps():
 
 @pytest.mark.parametrize(
     "alpha",
-    [0.5, 0.3, 0.1, 0.05, 0.01, 0.001, 1 / 3, 0.07, 1 - 0.99, 1 - 0.9, 1 / 49, np.float32(0.01)],
+    [0.5, 0.3, 0.1, 0.05, 0.01, 1 / 3, 0.07, 1 - 0.9, 1 / 49, np.float32(0.01), 1e-20, 5e-324],
 )
 def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
     n = examples_needed(alpha)

@@ -1,5 +1,6 @@
 """Tables, arrays and images as inputs of a network: what is learned, kept, and refused."""
 
+import dataclasses
 import datetime
 import json
 
@@ -224,3 +225,21 @@ def test_what_cannot_be_learned_from(x, message):
 def test_what_cannot_be_encoded(learned, x, message):
     with pytest.raises(ValueError, match=message):
         features.learn(learned).encode(x)
+
+
+class Counted(str):
+    """A name that counts how often it is looked up."""
+
+    lookups = 0
+
+    def __hash__(self):
+        Counted.lookups += 1
+        return super().__hash__()
+
+
+def test_names_of_columns_are_looked_up_a_few_times_however_many_there_are():
+    names = tuple(Counted(f"c{i}") for i in range(300))
+    encoding = features.learn(pd.DataFrame({"a": [1.0, 2.0]}))
+    Counted.lookups = 0
+    dataclasses.replace(encoding, names=names)._check_columns(names)
+    assert Counted.lookups < 10 * len(names)
