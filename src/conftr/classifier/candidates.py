@@ -17,10 +17,10 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from conftr.classifier.network import Network, filled, logits
 from conftr.classifier.recipes import Recipe
 from conftr.conformal.quantile import CalibrationWarning
 from conftr.features import Encoding
-from conftr.members.network import Network, filled, logits
 from conftr.training import (
     SGD,
     Plan,

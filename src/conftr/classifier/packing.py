@@ -262,7 +262,7 @@ def _model(source: Any) -> Json:
 def _network(told: Json, files: Files) -> Any:
     import jax
 
-    from conftr.members.network import Network
+    from conftr.classifier.network import Network
     from conftr.training import Fitted
     from conftr.training.epochs import named_leaves
     from conftr.training.models import MLP, ConvNet
