@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftr import weights
+from conftr.classifier import weights
 
 ROWS = np.arange(100, 110)
 

@@ -30,7 +30,7 @@ class Weighed:
     limit: float | None = None
 
 
-@pytest.mark.parametrize("value", VALUES, ids=str)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_there_and_back_through_json(value):
     described = decode(encode(describe(value)))
     assert described == describe(value)
