@@ -39,7 +39,7 @@ def fitted(x, y, seed, groups=None, **asked):
     if groups is not None:
         frame = frame.with_columns(groups, groups.alias("group").reverse())
     own = Own(frame, y, groups, {})
-    task = fitting.Task(ALPHA, method="cross-entropy", time_limit=0, seed=seed, **asked)
+    task = fitting.FitTask(ALPHA, method="cross-entropy", time_limit=0, seed=seed, **asked)
     return fitting.fit(own, task, lambda *_: None)
 
 

@@ -332,7 +332,7 @@ def test_calibration_examples_neither_train_nor_choose(auto):
 def test_validation_examples_choose_but_do_not_train():
     division = rows_of(plain(alpha=0.1).set_params(random_state=0).fit(X, Y))
     labels = np.unique(Y, return_inverse=True)[1].astype(np.int32)
-    task = learning.Task(
+    task = learning.LearningTask(
         0.1, conftr.CrossEntropy(), NAMES, conftr.thr, 0, np.inf, model=(), epochs=3
     )
     found = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.classifier.evidence import Candidate, Evidence, standing
+from conftr.classifier.evidence import Evidence, ShownCandidate, standing
 
 pytestmark = pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
 N, M, K = 39, 50, 4
@@ -17,7 +17,7 @@ ALPHAS = [0.01, 0.024, 0.025, 0.1, 0.3, 0.5, 0.975, 0.99]
 
 
 def evidence(standings, **groups):
-    candidate = Candidate("thr", "", standings, np.full((M, K), 1 / K))
+    candidate = ShownCandidate("thr", "", standings, np.full((M, K), 1 / K))
     return Evidence(tuple("abcd"), 0.1, "thr", Y_TEST, (candidate,), **groups)
 
 

@@ -20,7 +20,7 @@ from conftr.experiments.user_file import rows_to_learn_from
 from conftr.jobs import fitting
 
 NAMES = np.array(["cat", "dog", "eel"])
-TASK = fitting.Task(method="cross-entropy", tune=4, seed=3)
+TASK = fitting.FitTask(method="cross-entropy", tune=4, seed=3)
 SMALL = {"model": (), "epochs": 2, "random_state": 0}
 
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
 from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
-from conftr.classifier.evidence import Candidate, Evidence
+from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.cli import app, wishes
 from conftr.cli.console import in_words
 from conftr.conformal.metrics import coverage_law
@@ -862,7 +862,11 @@ def test_the_terminal_and_the_page_round_alike():
         0.1,
         "thr",
         np.zeros(40, int),
-        (Candidate("by hand", "", np.array([[10, 0]] * 39 + [[9, 0]]), np.full((40, 2), 0.5)),),
+        (
+            ShownCandidate(
+                "by hand", "", np.array([[10, 0]] * 39 + [[9, 0]]), np.full((40, 2), 0.5)
+            ),
+        ),
         np.zeros(40, int),
         ("all",),
         (99,),

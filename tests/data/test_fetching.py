@@ -14,7 +14,7 @@ from samples import file_of
 from conftr.data import DataError, Place
 from conftr.data.downloads import web
 from conftr.data.fetching import obtain
-from conftr.data.recipes import Recipe, locate
+from conftr.data.recipes import DatasetRecipe, locate
 from conftr.data.sources import Source
 
 ONE, TWO = b"one" * 100_000, b"two" * 100_000
@@ -22,7 +22,7 @@ FILES = (file_of("one", ONE), file_of("two", TWO))
 
 
 def recipe(*sources, files=FILES):
-    return Recipe("toy", lambda _: None, files=files, folders=("toy",), sources=sources)
+    return DatasetRecipe("toy", lambda _: None, files=files, folders=("toy",), sources=sources)
 
 
 def from_site(site, folder=""):
@@ -140,10 +140,10 @@ import sys
 from conftr.data.downloads import web
 from conftr.data.fetching import obtain
 from conftr.data.files import File
-from conftr.data.recipes import Recipe
+from conftr.data.recipes import DatasetRecipe
 
 address, size, digest = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-obtain(Recipe("toy", lambda _: None, files=(File("one", size, digest),), folders=("toy",),
+obtain(DatasetRecipe("toy", lambda _: None, files=(File("one", size, digest),), folders=("toy",),
               sources=(web({"one": f"{address}/one.gz"}),)), progress=False)
 """
 

@@ -9,7 +9,7 @@ from samples import file_of
 from conftr import data
 from conftr.data import DataError, library
 from conftr.data.named import RECIPES
-from conftr.data.recipes import Recipe
+from conftr.data.recipes import DatasetRecipe
 from conftr.data.sources import Source
 
 NAMES = [
@@ -31,7 +31,7 @@ def toy(monkeypatch):
     """A dataset of one file that its source writes."""
     file = file_of("one", b"1")
     source = Source("a source", lambda files, folder, progress: put(folder))
-    recipe = Recipe("toy", lambda read: read("one"), (file,), ("toy",), sources=(source,))
+    recipe = DatasetRecipe("toy", lambda read: read("one"), (file,), ("toy",), sources=(source,))
     monkeypatch.setattr(library, "RECIPES", (recipe,))
     return recipe
 

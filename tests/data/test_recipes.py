@@ -4,14 +4,14 @@ import pytest
 from samples import file_of
 
 from conftr.data import DataError
-from conftr.data.recipes import Place, Recipe, cache_folder, cache_root, locate, read_from
+from conftr.data.recipes import DatasetRecipe, Place, cache_folder, cache_root, locate, read_from
 
 ONE, TWO = file_of("one", b"1"), file_of("two", b"2")
 
 
 def recipe(**changes):
     known = {"files": (ONE, TWO), "folders": ("toy", "Toy/raw")}
-    return Recipe("toy", lambda read: read("one") + read("two"), **{**known, **changes})
+    return DatasetRecipe("toy", lambda read: read("one") + read("two"), **{**known, **changes})
 
 
 def put(folder, names=("one", "two")):
@@ -59,7 +59,7 @@ def test_a_place_that_lacks_a_file_is_passed_over(tmp_path, cache):
 
 
 def test_a_dataset_of_a_package_is_always_there():
-    shipped = Recipe("toy", lambda _: None, ships_with="a package")
+    shipped = DatasetRecipe("toy", lambda _: None, ships_with="a package")
     assert locate(shipped) == Place("ships with a package", None)
 
 

@@ -61,13 +61,13 @@ def held_out(own, task, monkeypatch):
 def test_no_fit_with_the_same_seed_holds_out_what_was_swept(file, monkeypatch, alpha, share, seed):
     own = read(file, Wanted("kind"))
     ours = set(rows_to_learn_from(own, seed=seed))
-    task = fitting.Task(alpha=alpha, seed=seed, test_share=share)
+    task = fitting.FitTask(alpha=alpha, seed=seed, test_share=share)
     assert len(ours) == 71
     assert not ours & held_out(own, task, monkeypatch)
 
 
 def test_a_fit_that_would_is_refused(file):
-    task = fitting.Task(test_share=0.45)
+    task = fitting.FitTask(test_share=0.45)
     with pytest.raises(DataError, match="--test-share is too large: with the 32 rows that calib"):
         fitting.fit(read(file, Wanted("kind")), task, lambda *_: None)
 

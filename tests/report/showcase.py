@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 
 import conftr
-from conftr.classifier.evidence import Candidate, Evidence, standing
+from conftr.classifier.evidence import Evidence, ShownCandidate, standing
 
 
 def split(n: int, sizes: tuple[int, int, int]) -> list[np.ndarray]:
@@ -20,7 +20,9 @@ def split(n: int, sizes: tuple[int, int, int]) -> list[np.ndarray]:
     return np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])
 
 
-def candidate(name: str, model: Any, X: Any, y: Any, cal: Any, test: Any, by: Any) -> Candidate:
+def candidate(
+    name: str, model: Any, X: Any, y: Any, cal: Any, test: Any, by: Any
+) -> ShownCandidate:
     """`by`: None for one threshold, "class", or a group of each row."""
     E_cal = conftr.thr(model.predict_log_proba(X[cal]))[np.arange(len(cal)), y[cal]]
     E_test = conftr.thr(model.predict_log_proba(X[test]))
@@ -34,7 +36,7 @@ def candidate(name: str, model: Any, X: Any, y: Any, cal: Any, test: Any, by: An
         for g in np.unique(by):
             places[by[test] == g] = standing(E_test[by[test] == g], E_cal[by[cal] == g])
     words = f"{name} on {len(model.classes_)} classes."
-    return Candidate(name, words, places, model.predict_proba(X[test]))
+    return ShownCandidate(name, words, places, model.predict_proba(X[test]))
 
 
 @cache
@@ -133,7 +135,7 @@ def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1
     logits[np.arange(len(labels)), labels] += rng.normal(4, 1.5, len(labels))
     scores = conftr.thr(logits)
     own = scores[np.arange(calibration), labels[:calibration]]
-    made = Candidate(
+    made = ShownCandidate(
         "cross-entropy", "", standing(scores[calibration:], own), np.exp(scores[calibration:])
     )
     return Evidence(
@@ -170,7 +172,7 @@ def rare(by: str | None = None) -> Evidence:
         alpha=0.1,
         score="thr",
         labels=labels[600:],
-        candidates=(Candidate("cross-entropy", "", places, np.exp(scores[600:])),),
+        candidates=(ShownCandidate("cross-entropy", "", places, np.exp(scores[600:])),),
         groups=half[600:],
         group_names=names,
         calibration_sizes=(300, 300) if by else (600,),

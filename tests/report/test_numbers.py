@@ -9,7 +9,7 @@ import showcase
 from scipy.stats import betabinom
 
 import conftr
-from conftr.classifier.evidence import Candidate, Evidence
+from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.conformal.quantile import rank
 from conftr.report import numbers
 from conftr.report.stops import out_of_many, promise, stops
@@ -85,7 +85,7 @@ def answers(covered, tests=200, calibration=99):
     """Evidence whose sets, at alpha = .1 and so rank 10, hold `covered` of the true classes."""
     places = np.where(np.arange(tests) < covered, 10, 9)
     standing = np.stack([places, np.zeros(tests, int)], axis=1)
-    candidate = Candidate("by hand", "", standing, np.full((tests, 2), 0.5))
+    candidate = ShownCandidate("by hand", "", standing, np.full((tests, 2), 0.5))
     zeros = np.zeros(tests, int)
     return Evidence(("a", "b"), 0.1, "thr", zeros, (candidate,), zeros, ("all",), (calibration,))
 

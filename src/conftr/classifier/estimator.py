@@ -42,8 +42,7 @@ from conftr.classifier.division import (
     order,
     seed_of,
 )
-from conftr.classifier.evidence import Candidate as Shown
-from conftr.classifier.evidence import Evidence
+from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
 from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
@@ -444,14 +443,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Train networks and keep the best of each kind."""
         try:
-            from conftr.classifier.learn import Task, learn  # which bring JAX
+            from conftr.classifier.learn import LearningTask, learn  # which bring JAX
         except ModuleNotFoundError as missing:
             raise ImportError(
                 f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
                 f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
             ) from missing
 
-        task = Task(
+        task = LearningTask(
             alpha=self.alpha,
             method=self.method,
             classes=self.classes_.tolist(),
@@ -643,10 +642,10 @@ def evidence_of(
     X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
     unseen_before = getattr(clf, "n_unseen_", 0)
 
-    def answers(one: choosing.Candidate) -> Shown:
+    def answers(one: choosing.Candidate) -> ShownCandidate:
         logits = one.source.logits(X)
         standing = one.calibration.standing(clf.score_(logits), places)  # type: ignore[union-attr]
-        return Shown(one.name, one.words, standing, _probabilities(logits))
+        return ShownCandidate(one.name, one.words, standing, _probabilities(logits))
 
     return Evidence(
         classes=tuple(str(name) for name in names),

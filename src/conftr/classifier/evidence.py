@@ -35,7 +35,7 @@ def standing(scores: Numbers, calibration: Numbers) -> Integers:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ShownCandidate:
     """One trained model's answers on the test examples.
 
     name: short, as in "cross-entropy" or "conformal training".
@@ -76,7 +76,7 @@ class Evidence:
     alpha: float
     score: str
     labels: Integers
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ShownCandidate, ...]
     groups: Integers | None
     group_names: tuple[str, ...]
     calibration_sizes: tuple[int, ...]

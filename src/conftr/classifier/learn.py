@@ -26,7 +26,7 @@ from conftr.training.models import Model
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class LearningTask:
     """What is to be learned and how; None lets the data decide. See `ConformalClassifier`.
 
     until: when the time limit ends, by the monotonic clock.
@@ -66,7 +66,7 @@ class Learned(NamedTuple):
 
 
 def learn(
-    task: Task, X: Any, labels: Labels, division: Division, *, by: Grouping, groups: Any
+    task: LearningTask, X: Any, labels: Labels, division: Division, *, by: Grouping, groups: Any
 ) -> Learned:
     """Train on one part of the examples, choose on another. Calibration examples are not touched.
 
@@ -100,7 +100,7 @@ def learn(
 
 
 def _question(
-    task: Task, labels: Labels, by: Grouping, groups: Any, rows: Rows
+    task: LearningTask, labels: Labels, by: Grouping, groups: Any, rows: Rows
 ) -> choosing.Question:
     """What is asked of a network's logits of these examples."""
     return choosing.Question(
@@ -116,7 +116,7 @@ def _question(
 
 
 def _search(
-    task: Task,
+    task: LearningTask,
     materials: Materials,
     division: Division,
     ask: Callable[[Rows], choosing.Question],
@@ -133,7 +133,7 @@ def _search(
 
 
 def _chosen(
-    task: Task, trained: Sequence[Trained], question: choosing.Question
+    task: LearningTask, trained: Sequence[Trained], question: choosing.Question
 ) -> tuple[choosing.Choice, list[Tried]]:
     """The choice, with why in words, and the measure of every network."""
     n, families = len(question.labels), [one.recipe.family for one in trained]
@@ -148,7 +148,7 @@ def _chosen(
     return choice._replace(why=why), tried
 
 
-def _materials(task: Task, X: Any, labels: Labels, division: Division) -> Materials:
+def _materials(task: LearningTask, X: Any, labels: Labels, division: Division) -> Materials:
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
     train = _safe_indexing(X, division.train)
@@ -166,7 +166,7 @@ def _materials(task: Task, X: Any, labels: Labels, division: Division) -> Materi
     )
 
 
-def _batch_size(task: Task, n: int) -> int:
+def _batch_size(task: LearningTask, n: int) -> int:
     if task.batch_size is None:
         return recipes.batch_size_for(n, task.alpha)
     checks.number(task.batch_size, "batch_size", at_least=1)
@@ -178,7 +178,7 @@ def _batch_size(task: Task, n: int) -> int:
     return int(task.batch_size)
 
 
-def _asked(task: Task, materials: Materials, *, chooses: bool) -> list[Recipe]:
+def _asked(task: LearningTask, materials: Materials, *, chooses: bool) -> list[Recipe]:
     """The recipes of the method; where nothing can choose, its first, shortened as time asks."""
     model, inputs = materials.model, materials.encoding.inputs
     if task.epochs is not None:
@@ -209,7 +209,7 @@ def _tried(one: Trained, size: float | None) -> Tried:
     return Tried(one.recipe.family, f"{one.recipe.words}{measured}.", size)
 
 
-def _unmeasured(task: Task, family: str) -> str:
+def _unmeasured(task: LearningTask, family: str) -> str:
     if task.method != "auto":
         return f"{family}: it was asked for."
     return (
@@ -218,13 +218,13 @@ def _unmeasured(task: Task, family: str) -> str:
     )
 
 
-def _late(task: Task, missing: int) -> str:
+def _late(task: LearningTask, missing: int) -> str:
     if task.time_limit is None or not missing:
         return ""
     return f" {missing} more were not trained to the end within {task.time_limit:g} s."
 
 
-def _searched(task: Task, account: Mapping[str, Any], kept: bool) -> str:
+def _searched(task: LearningTask, account: Mapping[str, Any], kept: bool) -> str:
     """What came of a search; kept: whether what it found was chosen."""
     if not account["rows"]:
         return " No settings were searched: there are too few training examples to hold some out."

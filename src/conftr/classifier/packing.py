@@ -21,8 +21,7 @@ from conftr import features
 from conftr.classifier.calibration import Calibration, Grouping
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
-from conftr.classifier.evidence import Candidate as Shown
-from conftr.classifier.evidence import Evidence
+from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.classifier.repeats import KnownRows
 from conftr.conformal import metrics
 from conftr.conformal.shaping import Avoid, Separate, Shape
@@ -149,7 +148,7 @@ def unpack_evidence(files: Files) -> Evidence | None:
         return None
     told, arrays = json.loads(files[SHOWN]), safetensors.numpy.load(files[SHOWN_ARRAYS])
     shown = tuple(
-        Shown(name, words, arrays[f"standing_{i}"], arrays[f"probabilities_{i}"])
+        ShownCandidate(name, words, arrays[f"standing_{i}"], arrays[f"probabilities_{i}"])
         for i, (name, words) in enumerate(told.pop("candidates"))
     )
     for name in ("classes", "group_names", "calibration_sizes", "wishes"):

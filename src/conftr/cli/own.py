@@ -108,7 +108,7 @@ def fit(
             chosen = chosen_for_fit(read_settings(settings), own, file, alpha=alpha, seed=seed)
         result = fitting.fit(
             own,
-            fitting.Task(
+            fitting.FitTask(
                 alpha=chosen.alpha,
                 score=score,
                 method=method,
@@ -168,7 +168,7 @@ def calibrate(
 
         folders.check(place, overwrite=overwrite)
         wanted = Wanted(target, labels, drop=tuple(drop or ())).grouped_by(group_by)
-        asked = fitting.Task(test_share=test_share, seed=seed)
+        asked = fitting.FitTask(test_share=test_share, seed=seed)
         before = None
         if model in calibrating.OUTPUTS:
             task = dataclasses.replace(

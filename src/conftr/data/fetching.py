@@ -6,13 +6,13 @@ from pathlib import Path
 from conftr.data import files
 from conftr.data.errors import DataError, need
 from conftr.data.files import File
-from conftr.data.recipes import CACHE_VARIABLE, DATA_VARIABLE, Place, Recipe, cache_folder
+from conftr.data.recipes import CACHE_VARIABLE, DATA_VARIABLE, DatasetRecipe, Place, cache_folder
 from conftr.data.sources import Source
 
 STAGING = ".partial"
 
 
-def obtain(recipe: Recipe, *, progress: bool = True) -> Place:
+def obtain(recipe: DatasetRecipe, *, progress: bool = True) -> Place:
     """Get the files of a dataset that the cache lacks, or holds damaged, from its sources."""
     folder = cache_folder(recipe)
     _make(folder)
@@ -34,7 +34,7 @@ def _make(folder: Path) -> None:
         ) from fault
 
 
-def _fill(recipe: Recipe, folder: Path, progress: bool) -> None:
+def _fill(recipe: DatasetRecipe, folder: Path, progress: bool) -> None:
     faults: list[str] = []
     lacking = [file for file in recipe.files if not files.intact(file, folder)]
     for source in recipe.sources:
@@ -88,12 +88,12 @@ def _remove(file: File, folder: Path) -> None:
         damaged = files.find(file, folder)
 
 
-def missing(recipe: Recipe) -> DataError:
+def missing(recipe: DatasetRecipe) -> DataError:
     """The error for a dataset that is not on this machine."""
     return DataError(f"The dataset {recipe.name!r} is not on this machine.\n{_ways(recipe)}")
 
 
-def _ways(recipe: Recipe) -> str:
+def _ways(recipe: DatasetRecipe) -> str:
     """The ways to get a dataset, in words."""
     sources = ", else ".join(source.label for source in recipe.sources)
     names = ", ".join(file.name for file in recipe.files)

@@ -7,7 +7,7 @@ from conftr.data.dataset import Dataset
 from conftr.data.errors import DataError
 from conftr.data.fetching import missing, obtain
 from conftr.data.named import RECIPES
-from conftr.data.recipes import Place, Recipe, locate, read_from
+from conftr.data.recipes import DatasetRecipe, Place, locate, read_from
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def available(*, data_dir: str | Path | None = None) -> tuple[Availability, ...]
     )
 
 
-def _recipe(name: str) -> Recipe:
+def _recipe(name: str) -> DatasetRecipe:
     for recipe in RECIPES:
         if recipe.name == name:
             return recipe

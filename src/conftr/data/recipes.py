@@ -18,7 +18,7 @@ Read = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DatasetRecipe:
     """A named dataset: the files it is made of, how they are read, and where to get them.
 
     `build` makes the dataset from a function that gives a file's contents by name. `folders`
@@ -46,7 +46,7 @@ class Place:
     folder: Path | None
 
 
-def locate(recipe: Recipe, data_dir: str | Path | None = None) -> Place | None:
+def locate(recipe: DatasetRecipe, data_dir: str | Path | None = None) -> Place | None:
     """The first place that has all files of a dataset, by name; None where no place has."""
     if recipe.ships_with:
         return Place(f"ships with {recipe.ships_with}", None)
@@ -57,7 +57,7 @@ def locate(recipe: Recipe, data_dir: str | Path | None = None) -> Place | None:
     return None
 
 
-def read_from(recipe: Recipe, place: Place) -> Dataset:
+def read_from(recipe: DatasetRecipe, place: Place) -> Dataset:
     """The dataset whose files lie in `place`."""
     contents = {file.name: file for file in recipe.files}
 
@@ -69,7 +69,7 @@ def read_from(recipe: Recipe, place: Place) -> Dataset:
     return recipe.build(read)
 
 
-def cache_folder(recipe: Recipe) -> Path:
+def cache_folder(recipe: DatasetRecipe) -> Path:
     """Where downloads of this dataset are kept."""
     return cache_root() / recipe.folders[0]
 
@@ -83,7 +83,7 @@ def cache_root() -> Path:
     return Path(pooch.os_cache("conftr"))
 
 
-def _places(recipe: Recipe, data_dir: str | Path | None) -> Iterator[Place]:
+def _places(recipe: DatasetRecipe, data_dir: str | Path | None) -> Iterator[Place]:
     root = data_root(data_dir)
     if root is not None:
         yield from (Place("data folder", root / name) for name in recipe.folders)

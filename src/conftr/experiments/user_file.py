@@ -59,7 +59,7 @@ def chosen_for_fit(
         seed: as in `conftr fit`.
 
     Returns:
-        What `conftr.jobs.fitting.Task` takes.
+        What `conftr.jobs.fitting.FitTask` takes.
 
     Raises:
         ValueError: the settings were searched on other rows than those to learn from, of which

@@ -20,7 +20,7 @@ from conftr.data import DataError
 from conftr.data.own import Own, Wanted, blocks, origin, places, read
 from conftr.data.own.examples import sha256
 from conftr.data.own.labels import Labels
-from conftr.jobs.fitting import Result, Task, divided, show
+from conftr.jobs.fitting import FitTask, Result, divided, show
 from conftr.jobs.predicting import as_taken, group_column, inputs_of
 from conftr.members.outside import Logits, Probabilities
 
@@ -64,7 +64,7 @@ def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
 
 
 def saved(
-    model: Path, file: Path, wanted: Wanted, task: Task, alpha: float | None
+    model: Path, file: Path, wanted: Wanted, task: FitTask, alpha: float | None
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
@@ -131,7 +131,7 @@ def _refuse_training_file(
     return {"learned_from": {name: first[name] for name in ("file", "sha256")}}
 
 
-def outputs(kind: str, file: Path, wanted: Wanted, task: Task, names: Sequence[str]) -> Result:
+def outputs(kind: str, file: Path, wanted: Wanted, task: FitTask, names: Sequence[str]) -> Result:
     """Thresholds for probabilities or logits, a column for each class, computed anywhere.
 
     names: of the classes, in the order of the columns of an array.

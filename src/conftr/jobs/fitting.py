@@ -23,7 +23,7 @@ SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 
 
 @dataclass(frozen=True)
-class Task:
+class FitTask:
     """What is asked for.
 
     alpha, score, method, shape, tune, time_limit: as in `ConformalClassifier`.
@@ -63,7 +63,7 @@ class Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Result:
+def fit(own: Own, task: FitTask, progress: Callable[[str, int, int], None]) -> Result:
     """Train on most of the examples, and test on the others.
 
     progress: as in `ConformalClassifier`.
@@ -92,7 +92,7 @@ def fit(own: Own, task: Task, progress: Callable[[str, int, int], None]) -> Resu
     return Result(clf, show(clf, test, task), parts.notes)
 
 
-def divided(drawn: Order, task: Task) -> Parts:
+def divided(drawn: Order, task: FitTask) -> Parts:
     """Rows to learn from and rows to test on, one for each example: the first that are drawn."""
     n = drawn.examples
     count = min(round(SHARE * n), MOST) if task.test_share is None else round(task.test_share * n)
@@ -118,7 +118,7 @@ def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
 
 
 def show(
-    clf: ConformalClassifier, test: Own, task: Task, told: Mapping[str, Any] | None = None
+    clf: ConformalClassifier, test: Own, task: FitTask, told: Mapping[str, Any] | None = None
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 

@@ -15,7 +15,7 @@ import polars as pl
 from conftr.classifier import artefact
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
-from conftr.data.own import CELLS, Block, Inputs, Wanted, blocks, by_text, places, tables
+from conftr.data.own import CELLS, Inputs, RowBlock, Wanted, blocks, by_text, places, tables
 from conftr.features import Array, Frame
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
@@ -38,7 +38,7 @@ class Request:
 
 
 @dataclass
-class Tally:
+class Counts:
     """What was counted on the way: rows, classes in their sets, and sets without any.
 
     labelled: rows that have a label; covered: of these, by their sets; strangers: of these, with a
@@ -53,7 +53,7 @@ class Tally:
     strangers: int = 0
     unseen: int = 0
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: Counts) -> None:
         """Count what was counted elsewhere too."""
         for name, count in vars(other).items():
             setattr(self, name, getattr(self, name) + count)
@@ -66,7 +66,7 @@ def predict(
     request: Request,
     progress: Callable[[int], None],
     executor: Executor = HERE,
-) -> Tally:
+) -> Counts:
     """Write the set of every row of a file to another, or print them. See `answers`.
 
     progress: called with the number of rows done.
@@ -75,7 +75,7 @@ def predict(
     answers.check(out, path, list(by_text(clf.classes_.tolist())), request.keep)
     if request.alpha is not None:
         clf.calibration_.warn(request.alpha)
-    tally = Tally()
+    tally = Counts()
     answers.write(_frames(clf, path, request, tally, progress, executor), out)
     return tally
 
@@ -127,7 +127,7 @@ def target_of(model: Path) -> str | None:
     return None if shown is None else shown.provenance.get("target")
 
 
-def words(tally: Tally, request: Request) -> str:
+def words(tally: Counts, request: Request) -> str:
     """What was counted, in a sentence or two."""
     if not tally.rows:
         return "there are no rows."
@@ -153,7 +153,7 @@ def _frames(
     clf: ConformalClassifier,
     path: Path,
     request: Request,
-    tally: Tally,
+    tally: Counts,
     progress: Callable[[int], None],
     executor: Executor,
 ) -> Iterator[pl.DataFrame]:
@@ -168,10 +168,10 @@ def _frames(
 
 
 def answered(
-    clf: ConformalClassifier, path: Path, request: Request, block: Block
-) -> tuple[pl.DataFrame, Tally]:
+    clf: ConformalClassifier, path: Path, request: Request, block: RowBlock
+) -> tuple[pl.DataFrame, Counts]:
     """The task: the answers to some rows, and what was counted on them."""
-    classes, tally = clf.classes_.tolist(), Tally()
+    classes, tally = clf.classes_.tolist(), Counts()
     logits = _logits(clf, block, path)
     sets = _sets(clf, logits, block, request.alpha, tally)
     _count(tally, sets, block, classes)
@@ -186,7 +186,7 @@ def answered(
     return frame, tally
 
 
-def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[Any]:
+def _logits(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
     source = clf.candidates_[0].source
     try:
         found: npt.NDArray[Any] = source.logits(as_taken(clf, block.X))
@@ -198,9 +198,9 @@ def _logits(clf: ConformalClassifier, block: Block, path: Path) -> npt.NDArray[A
 def _sets(
     clf: ConformalClassifier,
     logits: npt.NDArray[Any],
-    block: Block,
+    block: RowBlock,
     alpha: float | None,
-    tally: Tally,
+    tally: Counts,
 ) -> npt.NDArray[np.bool_]:
     rows = clf.calibration_.places(block.groups, len(logits))
     if rows is not None:
@@ -209,7 +209,9 @@ def _sets(
     return clf.calibration_.sets(clf.score_(logits), rows, wanted)
 
 
-def _count(tally: Tally, sets: npt.NDArray[np.bool_], block: Block, classes: Sequence[Any]) -> None:
+def _count(
+    tally: Counts, sets: npt.NDArray[np.bool_], block: RowBlock, classes: Sequence[Any]
+) -> None:
     sizes = sets.sum(axis=1)
     tally.rows += len(sets)
     tally.classes += int(sizes.sum())

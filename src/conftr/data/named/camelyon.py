@@ -13,7 +13,7 @@ import numpy as np
 from conftr.data.dataset import Dataset, Examples, labels, split, whiten
 from conftr.data.downloads import web
 from conftr.data.files import File
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 
 TRAIN = File(
     "heatmap_features_train_all.csv",
@@ -68,7 +68,7 @@ def _table(contents: bytes) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]
     return np.loadtxt(io.BytesIO(contents), delimiter=",", skiprows=1, dtype=np.float32)
 
 
-CAMELYON = Recipe(
+CAMELYON = DatasetRecipe(
     "camelyon",
     build,
     files=(TRAIN, TEST, TRUTH),

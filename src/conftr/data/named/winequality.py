@@ -8,7 +8,7 @@ from conftr.data.dataset import Dataset, Examples, labels, split, whiten
 from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.packages import wheel
-from conftr.data.recipes import Read, Recipe
+from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 WINES = File(
@@ -44,7 +44,7 @@ def wines(contents: bytes) -> Examples:
     return Examples(table[:, :-1].astype(np.float32), labels(table[:, -1] >= GOOD))
 
 
-WINEQUALITY = Recipe(
+WINEQUALITY = DatasetRecipe(
     "winequality",
     build,
     files=(WINES,),

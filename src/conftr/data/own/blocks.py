@@ -36,7 +36,7 @@ class Inputs:
     numeric: tuple[str, ...] = ()
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows of a file.
 
     first: the number of the first row, from 1. X: a frame or an array. kept: columns to copy.
@@ -56,7 +56,7 @@ def blocks(
     *,
     keep: tuple[str, ...] = (),
     rows: int = CELLS,
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """The rows of a file in order, at most `rows` or 2^20 cells at a time.
 
     wanted.target is taken along where the file has it; wanted.groups must be there.
@@ -71,7 +71,7 @@ def blocks(
 
 def _table(
     path: Path, inputs: Inputs, wanted: Wanted, keep: tuple[str, ...], rows: int
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     if inputs.columns is None:
         raise DataError(f"{path} is a table, but the model learned from an array.")
     check_columns(path, [*inputs.columns, wanted.groups, *keep])
@@ -80,7 +80,7 @@ def _table(
     first = 1
     rows = min(rows, CELLS // len(names) + 1)
     for frame in tables.blocks(path, [name for name in names if name], rows=rows):
-        yield Block(
+        yield RowBlock(
             first,
             tables.numbers(frame.select(inputs.columns), inputs.numeric, first=first, path=path),
             frame[target] if target else None,
@@ -90,7 +90,7 @@ def _table(
         first += len(frame)
 
 
-def _arrays(path: Path, inputs: Inputs, wanted: Wanted, rows: int) -> Iterator[Block]:
+def _arrays(path: Path, inputs: Inputs, wanted: Wanted, rows: int) -> Iterator[RowBlock]:
     if inputs.columns is not None:
         raise DataError(f"{path} holds an array, but the model learned from a table with columns.")
     is_archive = path.suffix == ".npz"
@@ -103,7 +103,7 @@ def _arrays(path: Path, inputs: Inputs, wanted: Wanted, rows: int) -> Iterator[B
     rows, first = min(rows, CELLS // max(1, math.prod(shape[1:])) + 1), 0
     for X in arrays.blocks(path, name, rows=rows):
         part = slice(first, first + len(X))
-        yield Block(
+        yield RowBlock(
             first + 1,
             X,
             None if labels is None else labels[part],
