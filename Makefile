@@ -10,11 +10,11 @@ demo: .venv/demo
 	$(BIN)/conftr demo
 
 test: setup lint
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 # What takes long: processes killed and taken up, clusters, whole scripts.
 test-slow: setup
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 # All of it as other processors round.
 test-processors: setup

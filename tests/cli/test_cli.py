@@ -234,6 +234,7 @@ main()
 """
 
 
+@pytest.mark.slow  # starts programs that import JAX
 def test_interrupted_and_taken_up(tmp_path):
     """Ctrl-C says that the same command goes on, and it does."""
     command = [

@@ -223,6 +223,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow  # starts at least three processes that import JAX
 def test_killed_again_and_again_it_ends_in_the_same_record(swept, tmp_path):
     """SIGKILL after a random number of lines; every time it gets further."""
     place, chance = tmp_path / "killed", random.Random(4)

@@ -37,6 +37,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file .*ray_client_server:ResourceWarning"),
 ]
 
+# Nodes take ten seconds to start, and each of their workers imports JAX anew.
+on_nodes = pytest.mark.slow
 PATIENCE = 120  # seconds
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 SWEEP = Sweep(
@@ -189,6 +191,7 @@ def asked_about(tmp_path_factory):
     return place
 
 
+@on_nodes
 def test_sets_are_the_same_here_and_there_and_whoever_is_killed(
     nodes, asked_about, tmp_path, monkeypatch
 ):
@@ -208,7 +211,7 @@ def test_sets_are_the_same_here_and_there_and_whoever_is_killed(
     assert printed == (tmp_path / "here.csv").read_text()
 
 
-@pytest.mark.slow
+@on_nodes
 def test_whoever_is_killed_standard_output_is_json(nodes, asked_about, tmp_path):
     """Ray tells of repeated deaths as it disconnects."""
     command = [sys.executable, "-m", "conftr", "predict", asked_about / "model"]
@@ -226,6 +229,7 @@ def test_whoever_is_killed_standard_output_is_json(nodes, asked_about, tmp_path)
     assert "Task _perform failed" in done.stderr
 
 
+@on_nodes
 def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_path):
     def task(i):
         begun = time.monotonic()
@@ -243,6 +247,7 @@ def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_pa
     assert found == {i: i * i for i in range(9)}
 
 
+@on_nodes
 def test_blocks_are_spread_and_come_back_in_order(machines):
     def task(i):
         time.sleep(0.1 * (i % 3 == 0))
@@ -253,6 +258,7 @@ def test_blocks_are_spread_and_come_back_in_order(machines):
     assert list(spread(task, range(9))) == expected
 
 
+@on_nodes
 def test_no_block_is_drawn_far_ahead_of_the_first_that_is_not_done(machines, tmp_path):
     go = tmp_path / "go"
 
@@ -279,12 +285,14 @@ def test_blocks_are_drawn_as_they_are_needed():
     assert drawn == [0, 1]
 
 
+@on_nodes
 def test_what_a_task_encloses_is_sent_once_and_arrives_whole(machines):
     large = np.arange(1_000_000)
     totals = machines.run(lambda i: int(large[i:].sum()), range(3))
     assert dict(totals) == {i: int(large[i:].sum()) for i in range(3)}
 
 
+@on_nodes
 def test_an_error_of_a_task_is_the_same_error_here(machines):
     def task(i):
         raise ValueError(f"item {i} is wrong")
@@ -300,6 +308,7 @@ def test_machines_with_other_versions_are_refused():
     assert cluster._perform((abs, {}), -1, cluster.packages()) == 1
 
 
+@on_nodes
 def test_a_worker_has_the_threads_of_this_process_and_one_core(machines):
     def task(_):
         from conftr.machine.cores import cores
@@ -340,6 +349,7 @@ def killed_driver(place, address):
         assert said == "entered\n", driver.stderr.read()
 
 
+@on_nodes
 def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
     nodes, client_port, machines, undisturbed, tmp_path
 ):
@@ -352,6 +362,7 @@ def test_whoever_is_killed_the_store_ends_as_if_nobody_was(
     assert stored(tmp_path) == undisturbed
 
 
+@on_nodes
 def test_a_node_that_joins_late_is_used(nodes, machines):
     def where(_):
         import ray
@@ -386,6 +397,7 @@ class Sharp:
 """
 
 
+@on_nodes
 def test_a_comparison_is_the_same_here_and_there(machines, tmp_path):
     (tmp_path / "mine.py").write_text(METHOD)
     settings = SettingsFile({"model": ("linear",), "epochs": (2,), "batch_size": (200,)})
@@ -402,6 +414,7 @@ def test_a_comparison_is_the_same_here_and_there(machines, tmp_path):
             assert all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
+@on_nodes
 def test_the_command_line_goes_to_the_cluster(nodes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training, "use_compilation_cache", lambda: None)

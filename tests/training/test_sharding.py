@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_name("sharded_run.py")
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """What a process with four simulated devices found."""
-    flags = "--xla_force_host_platform_device_count=4 --xla_backend_optimization_level=0"
+    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=4"
     done = subprocess.run(
         [sys.executable, "-W", "error", SCRIPT, tmp_path_factory.mktemp("sharded")],
         env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
