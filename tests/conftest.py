@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-# Compiling is most of what the tests do. XLA's older generator of code takes two thirds of the time;
+# Compiling is most of what the tests do. XLA's older generator of code takes two thirds of that;
 # `.ci/processors` runs the tests with the one that users have.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 # Programs are kept, for later runs, the other worker and the processes that tests start.
