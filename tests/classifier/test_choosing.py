@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import conftr
+from conftr.classifier.calibration import ALL, CLASS, Grouping
 from conftr.classifier.choosing import (
     CONFORMAL,
     CROSS_ENTROPY,
@@ -37,7 +38,7 @@ def test_shrinking_alone_takes_no_matrix():
 
 
 def question(n, score=conftr.thr):
-    return Question(np.arange(n) % 3, ["a", "b", "c"], 0.2, score, "all")
+    return Question(np.arange(n) % 3, ["a", "b", "c"], 0.2, score, ALL)
 
 
 def test_costs_are_what_evaluate_measures():
@@ -59,9 +60,9 @@ def test_the_same_halves_for_every_model():
     np.testing.assert_array_equal(costs(logits, asked), costs(2 * logits, asked))
 
 
-@pytest.mark.parametrize("by", ["class", "clinic"])
+@pytest.mark.parametrize("by", [CLASS, Grouping("column", "clinic")])
 def test_groups_have_their_own_thresholds(by):
-    groups = np.array(["x", "y"])[np.arange(90) % 2] if by == "clinic" else None
+    groups = None if by == CLASS else np.array(["x", "y"])[np.arange(90) % 2]
     asked = Question(np.arange(90) % 3, ["a", "b", "c"], 0.2, conftr.thr, by, groups)
     logits = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
     assert 1 <= costs(logits, asked).mean() <= 3

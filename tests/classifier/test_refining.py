@@ -13,10 +13,9 @@ import conftr
 from conftr import ConformalClassifier, training
 from conftr.classifier import artefact
 from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
-from conftr.classifier.division import held_out
+from conftr.classifier.division import calibration_size, held_out, order, seed_of
 from conftr.cli import app
 from conftr.data.own import Own
-from conftr.experiments.user_file import rows_to_learn_from
 from conftr.jobs import fitting
 
 NAMES = np.array(["cat", "dog", "eel"])
@@ -50,8 +49,10 @@ def wished():
 
 
 def test_neither_calibration_nor_test_labels_have_a_say():
-    ours = rows_to_learn_from(Own(X, Y, None, {}), alpha=TASK.alpha, seed=TASK.seed)
-    others = np.setdiff1d(np.arange(len(Y)), ours)
+    parts = fitting.divided(order(X, seed_of(TASK.seed)), TASK)
+    calibrating = parts.drawn.places < calibration_size(parts.drawn.examples, TASK.alpha)
+    others = np.concatenate([parts.test, parts.rest[calibrating]])
+    assert len(others) == 220 + 176
     wrong = Y.copy()
     wrong[others] = np.roll(NAMES, 1)[np.searchsorted(NAMES, Y[others])]
     one, other = (fitting.fit(Own(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))

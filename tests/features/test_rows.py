@@ -1,5 +1,7 @@
 """Rows by what they hold: equal digests for equal rows, and copies told from coincidence."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -73,6 +75,9 @@ def test_equal_rows_have_equal_digests(one, other):
         ["a", "b", "a b"],
         np.array([[1, "a"], [2, "a"], [1, "b"]], object),
         np.zeros((0, 3)),
+        pl.DataFrame({"a": [[1], [1, 2], [], None]}),
+        pd.DataFrame({"a": [datetime.date(2024, 1, 1), "x", None, 3]}),
+        pd.DataFrame([[1, 2], [2, 1]], columns=["a", "a"]),
     ],
 )
 def test_different_rows_have_different_digests(different):

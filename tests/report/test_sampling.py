@@ -44,9 +44,10 @@ def test_a_sample_keeps_what_belongs_together(monkeypatch):
         pictures=np.arange(m, dtype=np.uint16)[:, None, None],
         cells=[{"row": str(i)} for i in range(m)],
     )
-    held = sampling.sample(marked)
+    held = sampling.sample(replace(marked, unseen=m))
     rows = held.pictures[:, 0, 0]
     assert 50 < len(rows) < m
+    assert held.unseen == len(rows)
     assert (np.diff(rows.astype(int)) > 0).all()
     np.testing.assert_array_equal(held.labels, rows % 10)
     np.testing.assert_array_equal(held.groups, rows % 3)

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
 from conftr.conformal import checks
 from conftr.conformal.quantile import examples_needed
+from conftr.data.dataset import permutation
 from conftr.features import rows as contents
 
 Rows: TypeAlias = npt.NDArray[np.intp]
@@ -31,7 +32,6 @@ _SHARE = 0.2  # of the examples, for calibration and for choosing each
 _ENOUGH = 5000  # examples for either, unless alpha asks for more
 _PRECISE = 100  # examples beyond the threshold that make calibration precise
 _FEWEST = 100  # examples that can tell models apart
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _HELD_OUT = 0.6  # of the examples at the most test and calibrate
 
 
@@ -62,7 +62,7 @@ class Order:
 
     def one_each(self, seed: int) -> Rows:
         """A row for each example, in their order; of copies, which may differ in class, any."""
-        shuffled = np.random.default_rng([seed, 2]).permutation(len(self.places))
+        shuffled = permutation(len(self.places), seed)
         _, first = np.unique(self.places[shuffled], return_index=True)
         return shuffled[first]
 
@@ -92,7 +92,7 @@ def order(x: Any, seed: int) -> Order:
     repeated = int(np.count_nonzero(again))
     few = (len(keys) - repeated) ** 2 <= len(keys)  # nobody copies each row so many times
     if repeated and (few or contents.by_chance(x)):
-        return Order(_places(keys + again * _STEP, seed), keys, twins=repeated)
+        return Order(_places(keys + again * contents.STEP, seed), keys, twins=repeated)
     return Order(_places(keys, seed), keys, copies=repeated)
 
 
@@ -168,16 +168,8 @@ def _sizes(n: int, alpha: float, calibration: Size, validation: Size) -> tuple[i
 
 def _places(keys: npt.NDArray[np.uint64], seed: int) -> Rows:
     """The place of each key among the different ones (n,), in an order that the seed makes."""
-    mixed = _mixed(keys ^ _mixed(np.array([seed], np.uint64)))
+    mixed = contents.mixed(keys ^ contents.mixed(np.array([seed], np.uint64)))
     return np.unique(mixed, return_inverse=True)[1].reshape(-1)
-
-
-def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Other numbers for other keys, as if drawn at random (the finaliser of SplitMix64)."""
-    keys = keys + _STEP
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
 
 
 def _times_before(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

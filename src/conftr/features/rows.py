@@ -8,15 +8,16 @@ every column, it makes many more agree in most.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from conftr.data.dataset import permutation
 from conftr.features import frames
 
 Digests: TypeAlias = npt.NDArray[np.uint64]
@@ -24,7 +25,9 @@ Bits: TypeAlias = npt.NDArray[np.uint64]  # (rows, columns): what stands in a ta
 
 _CELLS = 2**22  # that are looked at together
 _SHARE = 0.3  # of the pairs of equal rows: if chance explains as many, none is taken for copies
-_CUTS = 5  # ways to cut the columns into parts
+_CUTS = 9  # ways to cut the columns into parts
+_FEW = 10  # pairs of rows say little of what chance does
+STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def digests(x: Any) -> Digests:
@@ -67,10 +70,30 @@ def by_chance(x: Any) -> bool:
     first = next(_blocks(x))[:1]
     varied = np.any([(block != first).any(axis=0) for block in _blocks(x)], axis=0)
     columns = np.flatnonzero(varied)
-    if len(columns) < 2:
-        return True
-    shuffled = (np.random.default_rng(seed).permutation(columns) for seed in range(1, _CUTS))
-    return any(_explained(_parts(x, cut)) for cut in itertools.chain([columns], shuffled))
+    return len(columns) < 2 or any(_explained(parts) for parts in _cut(x, columns))
+
+
+def mixed(keys: Digests) -> Digests:
+    """Other numbers for other keys, as if drawn at random (the finaliser of SplitMix64)."""
+    keys = keys + STEP
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _cut(x: Any, columns: npt.NDArray[np.intp]) -> Iterator[list[Digests]]:
+    """Digests of what rows hold in each third of the columns, for several orders of the columns."""
+    orders = [columns, *(columns[permutation(len(columns), k)] for k in range(1, _CUTS))]
+    thirds = [[part for part in np.array_split(one, 3) if len(part)] for one in orders]
+    numbers = np.arange(len(columns), dtype=np.uint64) * STEP
+    sums: list[list[list[Digests]]] = [[[] for _ in parts] for parts in thirds]
+    for block in _blocks(x):
+        block[:, columns] = mixed(block[:, columns] ^ mixed(numbers))
+        for parts, own in zip(thirds, sums, strict=True):
+            for part, digested in zip(parts, own, strict=True):
+                digested.append(block[:, part].sum(axis=1, dtype=np.uint64))
+    for own in sums:
+        yield [np.concatenate(digested) for digested in own]
 
 
 def _explained(parts: Sequence[Digests]) -> bool:
@@ -87,29 +110,21 @@ def _agreeing_by_chance(parts: Sequence[Digests], k: int, everywhere: float) -> 
     given = [[one] for one in others] if len(others) > 1 else [[np.zeros_like(parts[k])]]
     apart = [_agreeing(some) - near for some in given]
     agree = [_agreeing([*some, parts[k]]) - everywhere for some in given]
-    share = max(a / max(b, 1) for a, b in zip(agree, apart, strict=True))
-    return (near - everywhere) * share / max(1 - share, 1e-9)
+    share = max(a / (b + _FEW) for a, b in zip(agree, apart, strict=True))
+    return (near - everywhere) * share / (1 - share)
 
 
 def _agreeing(parts: Sequence[Digests]) -> float:
     """How many pairs of rows agree in these parts."""
-    # Digests are as good as random: times different odd numbers, no two sums are equal by chance.
     keys = sum(part * np.uint64(2 * k + 1) for k, part in enumerate(parts))
     counts = np.unique(keys, return_counts=True)[1].astype(np.float64)
     return float(counts @ (counts - 1)) / 2
 
 
-def _parts(x: Any, columns: npt.NDArray[np.intp]) -> list[Digests]:
-    """Digests of what rows hold in each third of the columns."""
-    cut = [part for part in np.array_split(columns, 3) if len(part)]
-    pieces = [[_rows_of(block[:, part]) for part in cut] for block in _blocks(x)]
-    return [np.concatenate(own) for own in zip(*pieces, strict=True)]
-
-
 def _is_table(x: Any) -> bool:
     """Whether x is a frame whose columns have names of their own, or an array of numbers."""
     if frames.is_frame(x):
-        return len(set(x.columns)) == len(x.columns)
+        return len(set(x.columns)) == len(x.columns) and find_spec("narwhals") is not None
     return np.asarray(x).dtype.kind in "fiub"
 
 
@@ -136,6 +151,8 @@ def _column(column: Any) -> Bits:
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         return _bits(column.cast(nw.Float64).to_numpy())
+    if column.dtype.is_nested() or column.dtype == nw.Object:
+        return _hashed(repr(value).encode() for value in column.to_list())
     texts = column.cast(nw.String)
     known = texts.drop_nulls().unique().to_list()
     if not known:
