@@ -459,3 +459,12 @@ def test_a_dataset_by_name():
     assert own.origin["dataset"] == "digits"
     with pytest.raises(DataError, match="has no column 'site'"):
         read("digits", Wanted(groups="site"))
+
+        read("digits", Wanted(group_by="site"))
+
+
+def test_a_long_label_makes_no_other_row_longer(tmp_path):
+    rows = "".join(f"{i},{'a' * 100_000 if i == 7 else 'b'}\n" for i in range(2000))
+    own = read(written(tmp_path, "x,kind\n" + rows), TARGET)
+    assert own.y.nbytes < 100_000
+    assert own.y[7] == "a" * 100_000

@@ -31,7 +31,8 @@ def learn(column: pl.Series) -> Labels:
             f"the target {column.name!r} holds {kind}; classes are words, whole numbers, or true "
             f"and false."
         )
-    return np.array(column.cast(pl.String).str.strip_chars().to_list(), dtype=np.str_)
+    # As objects: an array of texts gives every row the width of the longest.
+    return np.array(column.cast(pl.String).str.strip_chars().to_list(), dtype=object)
 
 
 def _refuse_amounts(column: pl.Series) -> None:
