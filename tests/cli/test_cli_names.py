@@ -45,7 +45,7 @@ def test_fit_and_predict_say_names_that_cannot_be_printed(table, tmp_path):
     options = ["--target", "class", "--group-by", "site\x1b[2J", "--method", "cross-entropy"]
     done = run("fit", table, *options, "--shrink", f"{NAMES[0]}=2", "--out", model)
     assert done.exit_code == 0, done.output
-    assert r"in each site\x1b[2J" in done.output
+    assert r"in each group of 'site\x1b[2J'" in done.output
     assert harmless(done.output)
     assert len(list((model / "figures").iterdir())) == 10
     answers = tmp_path / "sets.jsonl"

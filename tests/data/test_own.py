@@ -460,8 +460,6 @@ def test_a_dataset_by_name():
     with pytest.raises(DataError, match="has no column 'site'"):
         read("digits", Wanted(groups="site"))
 
-        read("digits", Wanted(group_by="site"))
-
 
 def test_a_long_label_makes_no_other_row_longer(tmp_path):
     rows = "".join(f"{i},{'a' * 100_000 if i == 7 else 'b'}\n" for i in range(2000))

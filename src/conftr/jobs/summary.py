@@ -134,7 +134,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _promise(found: Mapping[str, Any]) -> str:
-    column = "" if found["group_by"] is None else f" of {shown(found['group_by'])!r}"
+    column = "" if found["group_by"] is None else f" of '{shown(found['group_by'])}'"
     within = {"all": "", "class": ", in each class", "column": f", in each group{column}"}
     told = f"at least {100 * (1 - found['alpha']):.6g} % of the sets hold the true class"
     told += within[found["grouping"]]
