@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from small_runs import small
 
 from conftr.experiments import Store
 from conftr.experiments.store import StoreError, read, write
+from small_runs import small
 
 
 def record_of(specification, **more):

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.network import Network, filled, logits
+from conftr.classifier.network import EncodedNetwork, filled, logits
 from conftr.classifier.recipes import Recipe
 from conftr.conformal.quantile import CalibrationWarning
 from conftr.features import Encoding
@@ -40,7 +40,7 @@ class Trained(NamedTuple):
     """A recipe, the network it gave, and the network's logits (n, K) of the validation examples."""
 
     recipe: Recipe
-    network: Network
+    network: EncodedNetwork
     validation: npt.NDArray[np.float32]
 
 
@@ -155,7 +155,7 @@ def _side_by_side(
     fitted = jax.tree.map(np.asarray, fitted)
     validation = logits(model, fitted, encoding, materials.validation)
     return [
-        Trained(one, Network(encoding, model, fitted.trial(i)), validation[i])
+        Trained(one, EncodedNetwork(encoding, model, fitted.trial(i)), validation[i])
         if fitted.failed_step[i] < 0 and _finite((fitted.trial(i).params, validation[i]))
         else None
         for i, one in enumerate(group)

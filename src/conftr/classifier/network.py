@@ -18,7 +18,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class EncodedNetwork:
     """An encoding, a model and its trained parameters."""
 
     encoding: Encoding

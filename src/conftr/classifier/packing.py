@@ -261,7 +261,7 @@ def _model(source: Any) -> Json:
 def _network(told: Json, files: Files) -> Any:
     import jax
 
-    from conftr.classifier.network import Network
+    from conftr.classifier.network import EncodedNetwork
     from conftr.training import Fitted
     from conftr.training.epochs import named_leaves
     from conftr.training.models import MLP, ConvNet
@@ -281,7 +281,7 @@ def _network(told: Json, files: Files) -> Any:
             raise ArtefactError(f"{WEIGHTS} does not hold {name} of shape {leaf.shape}.")
     tree = structure.unflatten(found[name] for name in expected)
     fitted = Fitted(tree["params"], tree["state"], np.zeros(0, np.float32), np.array(-1, np.int32))
-    return Network(features.from_json(told["encoding"]), model, fitted)
+    return EncodedNetwork(features.from_json(told["encoding"]), model, fitted)
 
 
 def _weights(fitted: Any) -> Arrays:

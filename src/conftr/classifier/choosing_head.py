@@ -1,0 +1,285 @@
+"""Which head: measured on out-of-fold rows by the size of its sets, or by what wishes ask for.
+
+The mean of the members comes first, then weights found by cross-entropy, kept if they are better.
+Any other head has more numbers, and replaces them only if it is better by more than the noise of
+the rows. With wishes there is a matrix for every weight of them, the curve of `dial`; the one at
+the weight that was given, or at the knee of the curve, is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.classifier import dial, head
+from conftr.classifier.calibration import ALL, Grouping
+from conftr.classifier.candidates import TimeIsUp
+from conftr.classifier.choosing import MANY, Costs, Question, costs
+from conftr.classifier.cross_fitting import FOLDS, Report, divide
+from conftr.classifier.dial import Point
+from conftr.classifier.head import Head
+from conftr.conformal.arrays import log_softmax
+from conftr.conformal.scores import thr
+from conftr.conformal.shaping import Shape
+from conftr.members.member import Fold, Numbers
+
+Labels: TypeAlias = npt.NDArray[Any]
+
+_ROWS = 10_000  # that a head learns from, at most
+_ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
+_PER_ENTRY = 20  # rows for each entry of a matrix that is tried for size alone
+_BEYOND = 2.0  # standard errors by which a head with many numbers must be better
+_NEGLIGIBLE = 0.001  # rise of cross-entropy, as a share of it, for which no member is kept
+
+
+@dataclass(frozen=True, eq=False)
+class StackTask:
+    """What is wanted of a head.
+
+    classes: their names, in the order of labels. alpha: the share of sets that may miss the truth.
+    score: whose sets count. shape: wishes. by_knee: find the weight of wishes, in place of theirs.
+    by, groups: as in `calibrated`, of the training rows. until: by the monotonic clock.
+    """
+
+    classes: Sequence[Any]
+    alpha: float
+    score: Any = thr
+    shape: Shape | None = None
+    by_knee: bool = False
+    by: Grouping = ALL
+    groups: Any = None
+    seed: int = 0
+    until: float = math.inf
+    report: Report | None = None
+
+
+class MeasuredModel(NamedTuple):
+    """A head, or a member alone, and its mean set size (as wishes weigh it) on training rows."""
+
+    name: str
+    size: float
+
+
+class ChosenHead(NamedTuple):
+    """A head, the places of the members that it hears, and how it was chosen.
+
+    measured: every head, the chosen one first. curve: the price of the wishes, first of all the
+    sets without them; point: where on it the head stands; by_weight: the head of every point, to
+    draw the curve on test rows too.
+    """
+
+    head: Head
+    places: list[int]
+    why: str
+    measured: list[MeasuredModel]
+    curve: list[Point]
+    point: Point | None
+    by_weight: dict[float, Head]
+
+
+class _Candidate(NamedTuple):
+    """A head, its logits (n, K) of rows that did not train it, and their measure."""
+
+    head: Head
+    logits: Numbers
+    costs: Costs
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What heads are trained and measured on."""
+
+    said: list[Numbers]
+    labels: Labels
+    folds: list[Fold]
+    question: Question
+
+    def measured(self, found: Head, logits: Numbers) -> _Candidate:
+        return _Candidate(found, logits, costs(logits, self.question))
+
+
+def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> ChosenHead:
+    """The head with the smallest sets, in doubt the simplest.
+
+    Args:
+        said: Out-of-fold log-probabilities (n, K) of each member.
+        labels: Classes of the rows, (n,).
+        task: What is wanted.
+    """
+    places, rows = _rows(said, labels, task)
+    tried = _linear(rows)
+    kept = _better(tried[0], tried[1:], beyond_noise=False)
+    curve, point, by_weight = list[Point](), None, dict[float, _Candidate]()
+    if _wants_matrices(rows, task):
+        plain, wished = _with_matrices(kept, rows, task)
+        tried += plain
+        kept = _better(kept, plain)
+        if wished:
+            by_weight = {0.0: kept} | wished
+            curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
+            point = _asked(curve, task)
+            kept = by_weight[point.weight]
+            tried += wished.values()
+    others = sorted((one for one in tried if one is not kept), key=lambda one: one.costs.mean())
+    measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
+    heads = {weight: one.head for weight, one in by_weight.items()}
+    why = _why(kept, tried[0], task)
+    return ChosenHead(kept.head, places, why, measured, curve, point, heads)
+
+
+def question_of(labels: Labels, task: StackTask, rows: npt.NDArray[np.intp]) -> Question:
+    """What is measured on rows with these labels; rows: their places among the training rows."""
+    return Question(
+        labels,
+        task.classes,
+        task.alpha,
+        task.score,
+        task.by,
+        None if task.groups is None else np.asarray(task.groups)[rows],
+        task.shape,
+        task.seed,
+    )
+
+
+def _rows(said: Sequence[Numbers], labels: Labels, task: StackTask) -> tuple[list[int], _Rows]:
+    """The members that are heard, and rows to learn from, as many as it takes."""
+    n, classes = len(labels), len(task.classes)
+    chosen = np.arange(n)
+    most = int(min(_ROWS, max(1000, _ENTRIES / classes)))
+    if n > most:
+        chosen = np.sort(np.random.default_rng([task.seed, 3]).permutation(n)[:most])
+    labels, said = labels[chosen], [own[chosen] for own in said]
+    question = question_of(labels, task, chosen)
+    places = _heard(said, labels)
+    folds = divide(labels, FOLDS, task.seed + 1)
+    return places, _Rows([said[i] for i in places], labels, folds, question)
+
+
+def _heard(said: Sequence[Numbers], labels: Labels) -> list[int]:
+    """The places of members without which cross-entropy rises: others only slow prediction down.
+
+    One after the other the least missed is left out, as long as the loss of rows rises by less
+    than its standard error or by next to nothing.
+    """
+    places = list(range(len(said)))
+    loss = _losses(said, labels)
+    while len(places) > 1:
+        without = [[j for j in places if j != i] for i in places]
+        losses = [_losses([said[j] for j in rest], labels) for rest in without]
+        least = min(range(len(places)), key=lambda i: losses[i].mean())
+        rise = losses[least] - loss
+        error = rise.std() / math.sqrt(len(labels))
+        if rise.mean() > max(error, _NEGLIGIBLE * loss.mean()):
+            break
+        places, loss = without[least], losses[least]
+    return places
+
+
+def _losses(said: Sequence[Numbers], labels: Labels) -> Numbers:
+    """Cross-entropy of each row under the best weights, (n,)."""
+    logits = head.weighted(said, labels).logits(said)
+    found: Numbers = -log_softmax(logits)[np.arange(len(labels)), labels]
+    return found
+
+
+def _linear(rows: _Rows) -> list[_Candidate]:
+    """The mean, then weights, measured by those of each fold on the rows that it holds out."""
+    plain = head.mean(len(rows.said))
+    found = [rows.measured(plain, plain.logits(rows.said))]
+    if len(rows.said) > 1:
+        logits = np.empty(rows.said[0].shape)
+        for train, held in rows.folds:
+            own = head.weighted([one[train] for one in rows.said], rows.labels[train])
+            logits[held] = own.logits([one[held] for one in rows.said])
+        found.append(rows.measured(head.weighted(rows.said, rows.labels), logits))
+    return found
+
+
+def _wants_matrices(rows: _Rows, task: StackTask) -> bool:
+    classes = len(task.classes)
+    if time.monotonic() > task.until:
+        return False
+    if task.shape is not None:
+        return classes <= MANY
+    return len(rows.labels) >= _PER_ENTRY * classes**2
+
+
+def _with_matrices(
+    kept: _Candidate, rows: _Rows, task: StackTask
+) -> tuple[list[_Candidate], dict[float, _Candidate]]:
+    """Heads with a matrix on top of the one that is kept: for size alone, and by wish weight."""
+    from conftr.classifier import matrices  # which brings JAX
+
+    classes = task.classes
+    shapes = {} if task.shape is None else dial.shapes(task.shape, task.by_knee)
+    wanted = matrices.aims(len(classes)) + [
+        matrices.Aim(
+            f"conformal training with wishes of weight {weight:g}",
+            shape.loss_matrix(classes),
+            shape.class_weights(classes),
+        )
+        for weight, shape in shapes.items()
+    ]
+
+    def report(done: int, total: int) -> None:
+        if task.report is not None:
+            task.report("head", done, total)
+        if done < total and time.monotonic() > task.until:
+            raise TimeIsUp
+
+    base = kept.head.logits(rows.said)
+    try:
+        found = matrices.train(
+            base, rows.labels, rows.folds, wanted, alpha=task.alpha, seed=task.seed, report=report
+        )
+    except TimeIsUp:
+        return [], {}
+    heads = {one.aim.name: _on_top(kept.head, one, rows) for one in found}
+    plain = [heads[aim.name] for aim in wanted[:3] if aim.name in heads]
+    wished = {
+        weight: heads[aim.name]
+        for weight, aim in zip(shapes, wanted[3:], strict=True)
+        if aim.name in heads
+    }
+    return plain, wished
+
+
+def _on_top(below: Head, matrix: Any, rows: _Rows) -> _Candidate:
+    """A head with a matrix."""
+    found = replace(below, name=matrix.aim.name, bias=matrix.bias, matrix=matrix.matrix)
+    return rows.measured(found, matrix.logits)
+
+
+def _asked(curve: Sequence[Point], task: StackTask) -> Point:
+    """The point at the weight that was given, or at the knee."""
+    assert task.shape is not None
+    given = {one.weight: one for one in curve[1:]}.get(dial.given(task.shape))
+    return dial.knee(curve) if task.by_knee or given is None else given
+
+
+def _better(
+    kept: _Candidate, others: Sequence[_Candidate], *, beyond_noise: bool = True
+) -> _Candidate:
+    """The best of several, if it is better than what is kept by more than noise.
+
+    How much the gain varies over random halves is how much it would vary with other rows (the
+    delete-half jackknife).
+    """
+    if not others:
+        return kept
+    best = min(others, key=lambda one: one.costs.mean())
+    gain = kept.costs - best.costs
+    return best if gain.mean() > (_BEYOND * gain.std() if beyond_noise else 0.0) else kept
+
+
+def _why(kept: _Candidate, mean: _Candidate, task: StackTask) -> str:
+    measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
+    told = f"{kept.head.name}, {measure} {kept.costs.mean():.3f} on out-of-fold training rows"
+    beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
+    return f"Head: {told}{beside}."

@@ -1,0 +1,135 @@
+"""The price of a wish: the share of mixed sets against their size, over the wish's weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.classifier.calibration import calibrated
+from conftr.classifier.choosing import Question
+from conftr.conformal.shaping import Shape
+
+WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
+
+_HALVES = 10
+
+
+class Point(NamedTuple):
+    """What a weight of the wishes gives; 0 is without them.
+
+    mixed: of the rows whose class the wishes concern, the share of sets that hold two classes that
+        should not be together. size: of all sets, the mean.
+    """
+
+    weight: float
+    mixed: float
+    size: float
+
+
+def shapes(shape: Shape, by_knee: bool) -> dict[float, Shape]:
+    """The wishes at several weights, in order: weight -> wishes.
+
+    Args:
+        shape: The wishes as they were given.
+        by_knee: Whether their weight is to be found; else the curve is drawn about the one given.
+    """
+    if not _wishes(shape):
+        return {1.0: shape}
+    own = given(shape)
+    weights = {*WEIGHTS} if by_knee else {*WEIGHTS, own}
+    return {weight: _scaled(shape, weight / own) for weight in sorted(weights)}
+
+
+def given(shape: Shape) -> float:
+    """The largest weight among wishes to avoid and separate, by which a curve names its points."""
+    return max((float(wish.weight) for wish in _wishes(shape)), default=1.0)
+
+
+def _wishes(shape: Shape) -> list[Any]:
+    """What is to be avoided or kept apart; `Shape` has written every wish out."""
+    return [*shape.avoid, *shape.separate]
+
+
+def _scaled(shape: Shape, factor: float) -> Shape:
+    def more(wishes: Any) -> list[Any]:
+        return [replace(wish, weight=wish.weight * factor) for wish in wishes]
+
+    return Shape(shrink=shape.shrink, avoid=more(shape.avoid), separate=more(shape.separate))
+
+
+def unwanted(shape: Shape, classes: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    """Which classes are not wanted in the sets of each true class, (K, K)."""
+    matrix = shape.loss_matrix(classes)
+    np.fill_diagonal(matrix, 0)
+    return matrix > 0
+
+
+def point(weight: float, logits: Any, question: Question) -> Point:
+    """Measure logits (n, K) on halves of the rows after calibration on the other halves.
+
+    Args:
+        weight: What it is a point of.
+        logits: Of rows that did not train them.
+        question: The rows' labels, alpha, score, groups and wishes.
+    """
+    assert question.shape is not None
+    scores, labels = question.score(logits), np.asarray(question.labels)
+    wrong = unwanted(question.shape, question.classes)
+    concerned, found = np.asarray(wrong.any(axis=1))[labels], []
+    generator = np.random.default_rng(question.seed)
+    for _ in range(_HALVES):
+        half = generator.permutation(len(labels)) < len(labels) // 2
+        for own in (half, ~half):
+            sets = _sets(scores, own, question)
+            rows = mixed(sets, wrong)[concerned[~own]]
+            found.append((rows.mean() if len(rows) else 0.0, sets.sum(axis=1).mean()))
+    share, size = np.mean(found, axis=0)
+    return Point(weight, float(share), float(size))
+
+
+def mixed(sets: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which sets (n, K) hold two classes that are not wanted together, (n,); wrong: (K, K)."""
+    beside = sets.astype(np.float32) @ wrong.astype(np.float32) > 0
+    found: npt.NDArray[np.bool_] = np.asarray((beside & sets).any(axis=1))
+    return found
+
+
+def knee(points: Sequence[Point]) -> Point:
+    """The point after which more weight begins to cost more than it gives.
+
+    Of all points but the first, which is without wishes, the one farthest below the line from the
+    first to the last, both axes measured by how far these two are apart.
+    """
+    first, last = points[0], points[-1]
+
+    def gain(one: Point) -> float:
+        removed = _share(first.mixed - one.mixed, first.mixed - last.mixed)
+        return removed - _share(one.size - first.size, last.size - first.size)
+
+    return max(points[1:], key=gain)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _sets(scores: Any, half: npt.NDArray[np.bool_], question: Question) -> npt.NDArray[np.bool_]:
+    """Sets of the rows outside a half, calibrated on it."""
+    groups = None if question.groups is None else np.asarray(question.groups)
+
+    def of(rows: npt.NDArray[np.bool_]) -> Any:
+        return None if groups is None else groups[rows]
+
+    known = calibrated(
+        scores[half],
+        np.asarray(question.labels)[half],
+        classes=question.classes,
+        by=question.by,
+        groups=of(half),
+    )
+    places = known.places(of(~half), int((~half).sum()))
+    return known.sets(scores[~half], places, question.alpha)

@@ -1,0 +1,148 @@
+"""Heads: logits from what members say, as the paper's linear model on a network's logits (sec. 4).
+
+    s = log softmax( sum_m w_m log p_m ),    logits = s + s A + b
+
+The weights w begin as the members' mean, 1 / M each, and follow cross-entropy: so few numbers are
+found exactly, in a moment. The matrix A (K, K) and the bias b begin as 0. They can move a class
+against another, which is what wishes ask for, and are trained in `conftr.classifier.shaping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+
+from conftr.conformal.arrays import log_softmax
+from conftr.features.columns import Json
+from conftr.members.member import Files, MemberError, Numbers, floored
+
+MEAN, WEIGHTS = "mean", "weights"
+
+_FILE = "head.safetensors"
+_RIDGE = 1e-4  # on the distance from the mean
+_ITERATIONS, _HALVINGS, _TOLERANCE = 50, 10, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """A linear head.
+
+    name: how it came about. weights: (M,), one for each member.
+    bias: b (K,), or None. matrix: A (K, K), or None.
+    """
+
+    name: str
+    weights: Numbers
+    bias: Numbers | None = None
+    matrix: Numbers | None = None
+
+    def logits(self, said: Sequence[Numbers]) -> Numbers:
+        """Logits (n, K) from the members' log-probabilities, (n, K) of each."""
+        combined = self.combined(said)
+        found = combined if self.matrix is None else combined + _product(combined, self.matrix)
+        return found if self.bias is None else found + self.bias
+
+    def combined(self, said: Sequence[Numbers]) -> Numbers:
+        """s, (n, K)."""
+        total = np.zeros(said[0].shape)
+        for own, weight in zip(said, self.weights, strict=True):
+            total += weight * clipped(own)
+        found: Numbers = log_softmax(total)
+        return found
+
+    def to_json(self) -> Json:
+        """What is no array, as plain data."""
+        return {"name": self.name}
+
+    def files(self) -> Files:
+        """One file of arrays."""
+        arrays = {"weights": self.weights, "bias": self.bias, "matrix": self.matrix}
+        known = {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None}
+        return {_FILE: safetensors.numpy.save(known)}
+
+
+def load(told: Json, files: Files, members: int, classes: int) -> Head:
+    """The head that was saved as these.
+
+    Raises:
+        MemberError: If it is not one of so many members and classes.
+    """
+    arrays = safetensors.numpy.load(files[_FILE])
+    shapes = {"bias": (classes,), "matrix": (classes, classes)}
+    shapes |= {"weights": (members,)}
+    if any(arrays[name].shape != shapes.get(name) for name in arrays):
+        raise MemberError(f"{_FILE} does not fit {members} members and {classes} classes.")
+    return Head(told["name"], arrays["weights"], arrays.get("bias"), arrays.get("matrix"))
+
+
+def mean(members: int) -> Head:
+    """The plain mean of the members' log-probabilities."""
+    return Head(MEAN, np.full(members, 1 / members))
+
+
+def weighted(said: Sequence[Numbers], labels: npt.NDArray[Any]) -> Head:
+    """The weights with the smallest cross-entropy, held near the mean by a small penalty.
+
+    Newton's method, from the mean on; a step that does not help is halved.
+
+    Args:
+        said: Out-of-fold log-probabilities (n, K) of each member.
+        labels: Classes of the rows, (n,).
+    """
+    stacked = np.stack([clipped(own) for own in said], axis=1)
+    middle = np.full(stacked.shape[1], 1 / stacked.shape[1])
+    weights, value = middle, _loss(stacked, labels, middle, middle)
+    for _ in range(_ITERATIONS):
+        step = _newton_step(stacked, labels, weights, middle)
+        moved = [weights - step / 2**i for i in range(_HALVINGS)]
+        better = ((own, _loss(stacked, labels, own, middle)) for own in moved)
+        found = next(((own, new) for own, new in better if new < value - _TOLERANCE), None)
+        if found is None:
+            break
+        weights, value = found
+    return Head(WEIGHTS, weights)
+
+
+def _loss(stacked: Numbers, labels: npt.NDArray[Any], weights: Numbers, middle: Numbers) -> float:
+    """Mean cross-entropy and the penalty on the distance from the middle."""
+    logs = log_softmax(_weighted_sum(stacked, weights))
+    truth = logs[np.arange(len(labels)), labels]
+    return -float(truth.mean()) + _RIDGE * float(np.square(weights - middle).sum())
+
+
+def _newton_step(
+    stacked: Numbers, labels: npt.NDArray[Any], weights: Numbers, middle: Numbers
+) -> Numbers:
+    """What the loss's slopes and curvature say to take off the weights, (M,)."""
+    n, members, _ = stacked.shape
+    p = np.exp(log_softmax(_weighted_sum(stacked, weights)))
+    expected = (stacked * p[:, None, :]).sum(axis=2)
+    slopes = (expected - stacked[np.arange(n), :, labels]).mean(axis=0)
+    around = stacked - expected[:, :, None]
+    rows = (around * np.sqrt(p)[:, None, :]).transpose(1, 0, 2).reshape(members, -1)
+    curvature = rows @ rows.T / n + 2 * _RIDGE * np.eye(members)
+    found: Numbers = np.linalg.solve(curvature, slopes + 2 * _RIDGE * (weights - middle))
+    return found
+
+
+def _weighted_sum(stacked: Numbers, weights: Numbers) -> Numbers:
+    found: Numbers = np.einsum("nmk,m->nk", stacked, weights)
+    return found
+
+
+def clipped(logits: Numbers) -> Numbers:
+    """Log-probabilities with the floor that all members share: none can rule a class out."""
+    return floored(np.exp(log_softmax(logits)))
+
+
+def _product(x: Numbers, matrix: Numbers) -> Numbers:
+    """x A, column by column: a product of matrices rounds by the number of rows."""
+    total = np.zeros((len(x), matrix.shape[1]))
+    for column, row in zip(x.T, matrix, strict=True):
+        total += column[:, None] * row
+    return total

@@ -1,0 +1,168 @@
+"""The matrix of a head, trained through conformal prediction (Alg. 1) on the members' weighted sum.
+
+All aims and folds train side by side in one compiled program. Each fold's matrix is measured on
+the rows outside its training; their mean, which is as linear as they are, is what is kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import jax.numpy as jnp
+import numpy as np
+
+from conftr.conformal.objectives import ConfTr
+from conftr.conformal.quantile import CalibrationWarning, Nearest
+from conftr.members.member import Fold, Numbers
+from conftr.training import SGD, Plan, TrainingSet, TrainingWarning, cosine, fit, trial_keys
+from conftr.training import Progress as Epoch
+from conftr.training.models import Array, Key
+
+Report: TypeAlias = Callable[[int, int], None]
+
+_BATCH = 1024
+_STEPS = 400
+_LEARNING_RATE = 0.05
+_SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
+_BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What a matrix is trained for, as fields of `ConfTr`.
+
+    name: for people. loss_matrix: L (K, K), 0 for no class loss. class_weights: omega (K,).
+    size_weight: 0 leaves cross-entropy alone.
+    """
+
+    name: str
+    loss_matrix: Numbers
+    class_weights: Numbers
+    size_weight: float = 1.0
+
+
+class Matrix(NamedTuple):
+    """A matrix A (K, K), its bias b (K,), and logits (n, K) of every row by a fold that held it."""
+
+    aim: Aim
+    matrix: Numbers
+    bias: Numbers
+    logits: Numbers
+
+
+@dataclass(frozen=True)
+class Residual:
+    """x + x A + b as a model that `fit` trains; A and b begin as 0."""
+
+    classes: int
+
+    def init(self, key: Key, /) -> tuple[Any, Any]:  # noqa: ARG002
+        """Zeros: before training the head is its input."""
+        size = self.classes
+        return {"matrix": jnp.zeros((size, size)), "bias": jnp.zeros(size)}, ()
+
+    def apply(self, params: Any, state: Any, x: Array, train: bool, /) -> tuple[Array, Any]:  # noqa: ARG002
+        """Logits (n, K) of inputs (n, K)."""
+        return x + x @ params["matrix"] + params["bias"], state
+
+
+def aims(classes: int) -> list[Aim]:
+    """What is tried where nobody wishes anything: cross-entropy, ConfTr without and with L = I."""
+    nothing, even = np.zeros((classes, classes)), np.ones(classes)
+    return [
+        Aim("matrix by cross-entropy", nothing, even, 0.0),
+        Aim("conformal training", nothing, even),
+        Aim("conformal training with class loss", np.eye(classes), even),
+    ]
+
+
+def train(
+    combined: Numbers,
+    labels: Any,
+    folds: Sequence[Fold],
+    wanted: Sequence[Aim],
+    *,
+    alpha: float,
+    seed: int = 0,
+    report: Report | None = None,
+) -> list[Matrix]:
+    """Train a matrix for each aim; those that do not stay finite are left out.
+
+    Args:
+        combined: What the weights make of the members, s (n, K).
+        labels: Classes of the rows, (n,).
+        folds: Of these rows.
+        wanted: What matrices are trained for.
+        alpha: The share of sets that may miss the truth.
+        seed: Of the shuffles.
+        report: Told epochs done and epochs in all; it may raise to end the training.
+    """
+    classes = combined.shape[1]
+    size = min(len(fold.train) for fold in folds)
+    trials = [(aim, fold) for aim in wanted for fold in folds]
+    plan = _plan(size, float(np.square(combined).sum(axis=1).mean()))
+
+    def step(now: Epoch) -> None:
+        if report is not None:
+            report(now.epoch, now.epochs)
+
+    with warnings.catch_warnings():
+        for category in (TrainingWarning, CalibrationWarning):
+            warnings.simplefilter("ignore", category)
+        fitted = fit(
+            trial_keys(seed, 1)[np.zeros(len(trials), int)],
+            Residual(classes),
+            TrainingSet(combined.astype(np.float32), np.asarray(labels, np.int32)),
+            _objective(alpha, classes, plan.batch_size),
+            plan,
+            rows=np.stack([fold.train[:size] for _, fold in trials]),
+            vary={
+                "loss_matrix": [aim.loss_matrix for aim, _ in trials],
+                "class_weights": [aim.class_weights for aim, _ in trials],
+                "size_weight": [aim.size_weight for aim, _ in trials],
+            },
+            progress=step,
+        )
+    shape = (len(wanted), len(folds), -1, classes)
+    matrices = np.asarray(fitted.params["matrix"], np.float64).reshape(shape)
+    biases = np.asarray(fitted.params["bias"], np.float64).reshape(shape)[:, :, 0]
+    return [
+        _kept(aim, own, bias, combined, folds)
+        for aim, own, bias in zip(wanted, matrices, biases, strict=True)
+        if np.isfinite(own).all() and np.isfinite(bias).all()
+    ]
+
+
+def _kept(
+    aim: Aim, matrices: Numbers, biases: Numbers, combined: Numbers, folds: Sequence[Fold]
+) -> Matrix:
+    """The mean over folds, and what each fold's own gives of the rows it did not train on."""
+    logits = np.empty(combined.shape)
+    for fold, matrix, bias in zip(folds, matrices, biases, strict=True):
+        held = combined[fold.held]
+        logits[fold.held] = held + held @ matrix + bias
+    return Matrix(aim, matrices.mean(axis=0), biases.mean(axis=0), logits)
+
+
+def _objective(alpha: float, classes: int, batch_size: int) -> ConfTr:
+    """Conformal training beside cross-entropy; a batch too small for alpha trains for a larger."""
+    trained = max(alpha, min(0.5, 2 * _BEYOND / batch_size))
+    return ConfTr(
+        trained,
+        quantile=Nearest(min(1.0, 2 * trained)),
+        # Every trial has numbers of its own; that there are some is part of the program.
+        loss_matrix=np.eye(classes),
+        class_weights=np.ones(classes),
+        cross_entropy_weight=1.0,
+    )
+
+
+def _plan(n: int, square: float) -> Plan:
+    """A few hundred steps, the shorter the longer inputs are (square: their mean square)."""
+    batch = min(_BATCH, n)
+    rate = _LEARNING_RATE * _SQUARE / max(square, 1.0)
+    sgd = SGD(rate, weight_decay=1e-4, schedule=cosine)
+    return Plan(max(1, _STEPS // (n // batch)), batch, sgd)

@@ -1,0 +1,75 @@
+"""The matrix of `conftr.features.codes` as inputs of a network: whitened numbers, spread levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Columns of numbers, whitened, then one column of 0 and 1 for each level of each category.
+
+    numeric: the columns of the matrix that hold numbers. categories: the others.
+    """
+
+    numeric: npt.NDArray[np.intp]
+    numbers: Numbers
+    categories: Mapping[int, Levels]
+
+    @classmethod
+    def learn(cls, matrix: Doubles, levels: Mapping[int, int]) -> Spread:
+        """From training rows (n, d).
+
+        Args:
+            matrix: What `codes` made of training rows.
+            levels: Its columns that are categories, and how many levels each has.
+        """
+        numeric = np.array([j for j in range(matrix.shape[1]) if j not in levels], np.intp)
+        categories = {
+            j: Levels(tuple(map(str, range(count))), bool(np.isnan(matrix[:, j]).any()))
+            for j, count in levels.items()
+        }
+        return cls(numeric, Numbers.learn(matrix[:, numeric]), categories)
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The shape of one encoded row."""
+        return (self.numbers.width + sum(one.width for one in self.categories.values()),)
+
+    def encode(self, matrix: Doubles) -> Encoded:
+        """(n, d) -> (n, width) in float32."""
+        parts = [self.numbers.encode(matrix[:, self.numeric])]
+        parts += [_spread(one, matrix[:, j]) for j, one in self.categories.items()]
+        return np.concatenate(parts, axis=1)
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {
+            "numeric": self.numeric.tolist(),
+            "numbers": self.numbers.to_json(),
+            "categories": [[j, len(one.levels), one.gap] for j, one in self.categories.items()],
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> Spread:
+        """What was written as this."""
+        categories = {
+            int(j): Levels(tuple(map(str, range(count))), bool(gap))
+            for j, count, gap in data["categories"]
+        }
+        numbers = Numbers.from_json(data["numbers"])
+        return cls(np.array(data["numeric"], np.intp), numbers, categories)
+
+
+def _spread(levels: Levels, column: Any) -> Encoded:
+    missing = np.isnan(column)
+    places = np.where(missing, -1, column).astype(np.intp)
+    # The code after the last level stands for all that training did not see.
+    return levels.encode(np.where(places >= len(levels.levels), -1, places), missing)

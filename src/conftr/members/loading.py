@@ -1,0 +1,78 @@
+"""Fitted members as files, and back: every kind says how it is saved, none is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from conftr.features import codes
+from conftr.features.columns import Json
+from conftr.members.member import Files, FittedMember, FittedModel, MemberError, Reader
+from conftr.members.scikit import AsGiven
+
+# A kind is loaded by `load` of its module, which is imported when one is met: each has packages of
+# its own.
+_MODULES = {
+    "forest": "forest",
+    "boosted": "boosted",
+    "network": "network",
+    "logistic": "logistic",
+    "outputs": "elsewhere",
+}
+
+
+def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
+    """Members as plain data and files.
+
+    Returns:
+        What `unpack` needs to know beside the files, and the files by name.
+
+    Raises:
+        MemberError: If one of them cannot be saved.
+    """
+    readers = list({id(one.reader): one.reader for one in members}.values())
+    told, files = [], Files()
+    for i, member in enumerate(members):
+        kinds = {model.kind for model in member.models}
+        told.append(
+            {
+                "name": member.name,
+                "kind": kinds.pop(),
+                "models": len(member.models),
+                "reader": next(j for j, one in enumerate(readers) if one is member.reader),
+            }
+        )
+        for j, model in enumerate(member.models):
+            files |= {f"member-{i}/{j}/{name}": data for name, data in model.files().items()}
+    return {"members": told, "readers": [one.to_json() for one in readers]}, files
+
+
+def unpack(told: Json, files: Files) -> tuple[FittedMember, ...]:
+    """The members that were packed."""
+    readers = [_reader(one) for one in told["readers"]]
+    found = []
+    for i, one in enumerate(told["members"]):
+        models = [
+            _model(one["kind"], _under(files, f"member-{i}/{j}/")) for j in range(one["models"])
+        ]
+        found.append(FittedMember(one["name"], readers[one["reader"]], tuple(models)))
+    return tuple(found)
+
+
+def _reader(data: Json) -> Reader:
+    return AsGiven() if data["kind"] == "as given" else codes.from_json(data)
+
+
+def _model(kind: str, files: Files) -> FittedModel:
+    if kind not in _MODULES:
+        raise MemberError(f"there is no member of kind {kind!r}; known are {', '.join(_MODULES)}.")
+    module: Any = import_module(f"conftr.members.{_MODULES[kind]}")
+    model: FittedModel = module.load(files)
+    return model
+
+
+def _under(files: Files, prefix: str) -> Files:
+    return {
+        name.removeprefix(prefix): data for name, data in files.items() if name.startswith(prefix)
+    }

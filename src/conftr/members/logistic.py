@@ -1,0 +1,117 @@
+"""Logistic regression on whitened inputs, for few rows: scikit-learn finds it, arrays keep it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import safetensors.numpy
+
+from conftr.conformal.arrays import log_softmax
+from conftr.features.spread import Spread
+from conftr.members.member import (
+    Files,
+    FittedMember,
+    Fold,
+    MemberError,
+    MemberRows,
+    Numbers,
+    Progress,
+    flat,
+    of_classes,
+)
+
+_WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Logistic regression for each fold.
+
+    strength: of the penalty on weights, as 1 / C of scikit-learn.
+    """
+
+    strength: float = 1.0
+    name: str = "logistic regression"
+
+    def fit(
+        self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
+    ) -> list[FittedMember]:
+        """Fit a model on each fold."""
+        matrix = flat(rows.inputs)
+        spread = Spread.learn(matrix, getattr(rows.reader, "levels", {}))
+        x, models = spread.encode(matrix).astype(np.float64), []
+        for number, fold in enumerate(folds):
+            progress(number, len(folds))
+            models.append(self._fit(spread, x[fold.train], rows.labels[fold.train], rows, seed))
+        progress(len(folds), len(folds))
+        return [FittedMember(self.name, rows.reader, tuple(models))]
+
+    def _fit(
+        self, spread: Spread, x: Numbers, labels: Any, rows: MemberRows, seed: int
+    ) -> LinearModel:
+        from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
+        if len(np.unique(labels)) < 2:
+            raise MemberError("logistic regression needs two classes or more in every fold.")
+        found = LogisticRegression(C=1 / self.strength, max_iter=300, random_state=seed % 2**31)
+        found.fit(x, labels)
+        weights, bias = found.coef_.T, found.intercept_
+        if len(found.classes_) == 2:  # one column stands for both
+            weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
+        return LinearModel(
+            spread, weights, bias, np.asarray(found.classes_, np.int64), rows.classes
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Logits x W + b of the classes that training rows held."""
+
+    kind: ClassVar[str] = "logistic"
+
+    spread: Spread
+    weights: Numbers
+    bias: Numbers
+    known: Any
+    classes: int
+
+    @property
+    def words(self) -> str:
+        """How large it is."""
+        return f"{self.weights.size + self.bias.size} weights"
+
+    def logits(self, inputs: Any) -> Numbers:
+        """Log-probabilities (n, K), with a floor where training rows lacked classes."""
+        x = self.spread.encode(flat(inputs)).astype(np.float64)
+        # Column by column: a product of matrices rounds by the number of rows.
+        logits = np.tile(self.bias, (len(x), 1))
+        for column, weights in zip(x.T, self.weights, strict=True):
+            logits += column[:, None] * weights
+        logs: Numbers = log_softmax(logits)
+        if len(self.known) == self.classes:
+            return logs
+        return of_classes(np.exp(logs), self.known, self.classes)
+
+    def files(self) -> Files:
+        """Weights as arrays, the encoding as text."""
+        arrays = {"weights": self.weights, "bias": self.bias, "known": self.known}
+        told = {"classes": self.classes, "spread": self.spread.to_json()}
+        return {
+            _WEIGHTS: safetensors.numpy.save(
+                {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            ),
+            _SETTINGS: json.dumps(told).encode(),
+        }
+
+
+def load(files: Files) -> LinearModel:
+    """The model that was saved as these files."""
+    told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
+    spread = Spread.from_json(told["spread"])
+    if arrays["weights"].shape != (*spread.inputs, len(arrays["known"])):
+        raise MemberError(f"{_WEIGHTS} does not fit {_SETTINGS}.")
+    return LinearModel(spread, arrays["weights"], arrays["bias"], arrays["known"], told["classes"])

@@ -1,0 +1,177 @@
+"""The protocol of members: fitted on folds of training rows, asked for log-probabilities.
+
+A member is fitted once for each fold, on the rows outside it, so that every training row has
+log-probabilities of a model that never saw it. At prediction the models of the folds are averaged,
+as log-probabilities: a mean of probabilities would be less certain than the single models were that
+a head has learned from. Where a model can give a class no probability at all, because no leaf holds
+it or its fold lacks it, the probabilities get a floor:
+
+    log( (1 - FLOOR) p + FLOOR / K )
+
+which does not change the order of a model's scores, and so not its sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.conformal.arrays import log_softmax
+from conftr.features import codes
+from conftr.features.columns import Json
+
+Files: TypeAlias = dict[str, bytes]
+Labels: TypeAlias = npt.NDArray[np.int32]
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Rows: TypeAlias = npt.NDArray[np.intp]
+Progress: TypeAlias = Callable[[int, int], None]
+
+FLOOR = 1e-3
+
+
+class MemberError(ValueError):
+    """A member that cannot be fitted, saved or read, and what to do."""
+
+
+class Fold(NamedTuple):
+    """Rows that train a model, and the others, of which it gives out-of-fold answers."""
+
+    train: Rows
+    held: Rows
+
+
+class Reader(Protocol):
+    """What makes inputs of the user's rows."""
+
+    def encode(self, x: Any, /) -> Any:
+        """Inputs of n rows, with a first axis over rows."""
+
+    def to_json(self) -> Json:
+        """As plain data."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemberRows:
+    """What members are fitted on.
+
+    X: the user's rows. labels: their classes (n,) in 0..classes-1.
+    """
+
+    X: Any
+    labels: Labels
+    classes: int
+
+    @cached_property
+    def reader(self) -> codes.Matrix:
+        """How rows are read, learned once for all members."""
+        return codes.learn(self.X)
+
+    @cached_property
+    def inputs(self) -> Any:
+        """The rows as `reader` reads them."""
+        return self.reader.encode(self.X)
+
+
+class FittedModel(Protocol):
+    """One fitted model.
+
+    kind: names the function that loads it. words: what it is, for people.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def words(self) -> str: ...  # noqa: D102
+
+    def logits(self, inputs: Any, /) -> Numbers:
+        """Log-probabilities (n, K), or logits. A row's must not depend on the rows beside it."""
+
+    def files(self) -> Files:
+        """The model as files by name; raises `MemberError` where it cannot be saved."""
+
+
+class Member(Protocol):
+    """A kind of model with its settings."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def fit(
+        self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
+    ) -> list[FittedMember]:
+        """Fit a model for each fold; several members where several settings are tried at once.
+
+        Args:
+            rows: The training rows.
+            folds: Which of them train each model.
+            seed: Of whatever is random in it.
+            progress: Called with (steps done, steps in all); it may raise to end the work.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMember:
+    """Models of one kind, one for each fold, or one for all where it was not fitted here."""
+
+    name: str
+    reader: Reader
+    models: tuple[FittedModel, ...]
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        several = f"{len(self.models)} x " * (len(self.models) > 1)
+        return f"{self.name}: {several}{self.models[0].words}"
+
+    def logits(self, x: Any) -> Numbers:
+        """Log-probabilities (n, K) of n rows of the user's."""
+        return self.answers(self.reader.encode(x))
+
+    def answers(self, inputs: Any) -> Numbers:
+        """The same, of rows that `reader` has encoded; a single model's as they are."""
+        return averaged([model.logits(inputs) for model in self.models])
+
+    def out_of_fold(self, inputs: Any, folds: Sequence[Fold]) -> Numbers:
+        """Log-probabilities (n, K) of training rows, each by the model that did not see it."""
+        models = self.models if len(self.models) > 1 else self.models * len(folds)
+        pairs = list(zip(models, folds, strict=True))
+        found = [model.logits(inputs[fold.held]) for model, fold in pairs]
+        out = np.zeros((len(inputs), found[0].shape[1]))
+        for own, fold in zip(found, folds, strict=True):
+            out[fold.held] = own
+        return out
+
+
+def averaged(logits: Sequence[Numbers]) -> Numbers:
+    """The mean of log-probabilities (n, K); a single model's logits as they are."""
+    if len(logits) == 1:
+        return logits[0]
+    total = log_softmax(logits[0])
+    for own in logits[1:]:
+        total = total + log_softmax(own)
+    found: Numbers = total / len(logits)
+    return found
+
+
+def floored(probabilities: Any) -> Numbers:
+    """log( (1 - FLOOR) p + FLOOR / K ), (n, K)."""
+    p = np.asarray(probabilities, np.float64)
+    logs: Numbers = np.log((1 - FLOOR) * p + FLOOR / p.shape[1])
+    return logs
+
+
+def of_classes(probabilities: Any, known: Any, classes: int) -> Numbers:
+    """Log-probabilities (n, classes) from probabilities of the classes that training rows held."""
+    found = np.zeros((len(probabilities), classes))
+    found[:, np.asarray(known, np.intp)] = probabilities
+    return floored(found)
+
+
+def flat(inputs: Any) -> Any:
+    """Inputs (n, d): a matrix as it is, images with their pixels in a row."""
+    return inputs if inputs.ndim == 2 else inputs.reshape(len(inputs), -1)

@@ -1,0 +1,292 @@
+"""Networks of ours: all folds, seeds and weight decays train side by side in one program."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+
+from conftr.conformal.objectives import CrossEntropy
+from conftr.features import codes
+from conftr.features.encoding import Images
+from conftr.features.spread import Spread
+from conftr.members.member import (
+    Files,
+    FittedMember,
+    Fold,
+    MemberError,
+    MemberRows,
+    Numbers,
+    Progress,
+    Rows,
+    averaged,
+)
+from conftr.training import (
+    SGD,
+    Fitted,
+    Plan,
+    TrainingSet,
+    TrainingWarning,
+    cosine,
+    fit,
+    predict_logits,
+    trial_keys,
+)
+from conftr.training import Progress as Epoch
+from conftr.training.epochs import named_leaves
+from conftr.training.models import MLP, ConvNet, Model
+
+Architecture: TypeAlias = Callable[[tuple[int, ...], int], Model]
+
+WEAK, STRONG = 0.0005, 0.005  # weight decay
+
+_WEIGHTS, _SETTINGS = "network.safetensors", "network.json"
+_KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
+# Rows go through a network in blocks of this size, filled up with zeros: a row's logits are then
+# the same to the last bit whatever stands beside it, and one program serves any number of rows.
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Network:
+    """Networks for each fold, trained by cross-entropy.
+
+    decays: a member for each; rows decide which of them is heard.
+    seeds: networks of a fold that differ in their first weights and are averaged.
+    hidden: widths of hidden layers; None chooses by the number of rows.
+    architecture: in place of `hidden`, a function of (input shape, K) such as `ConvNet`.
+    steps: of a training run, about. batch_size: None chooses.
+    """
+
+    name: str = "network"
+    decays: tuple[float, ...] = (WEAK, STRONG)
+    seeds: int = 1
+    hidden: tuple[int, ...] | None = None
+    architecture: Architecture | None = None
+    steps: int = 4000
+    batch_size: int | None = None
+    learning_rate: float = 0.1
+
+    def fit(
+        self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
+    ) -> list[FittedMember]:
+        """Train all networks side by side; those that diverge are left out."""
+        encoding, inputs = _encoded(rows)
+        size = min(len(fold.train) for fold in folds)
+        model, plan = self._model(encoding, rows.classes, size), self._plan(size)
+        trials = [
+            _Trial(decay, number, copy)
+            for decay in self.decays
+            for number in range(len(folds))
+            for copy in range(self.seeds)
+        ]
+        fitted = _train(model, plan, trials, (inputs, rows.labels), encoding, folds, seed, progress)
+        found = []
+        for decay in self.decays:
+            models = _by_fold(encoding, model, fitted, trials, decay)
+            if models is not None:
+                found.append(FittedMember(self._called(decay), rows.reader, models))
+        if not found:
+            raise MemberError(
+                "no network trained to the end: its loss or gradient was not finite. A smaller "
+                "learning_rate may help."
+            )
+        return found
+
+    def _called(self, decay: float) -> str:
+        return self.name if len(self.decays) == 1 else f"{self.name}, decay {decay:g}"
+
+    def _model(self, encoding: Any, classes: int, n: int) -> Model:
+        if self.architecture is not None:
+            return self.architecture(encoding.inputs, classes)
+        hidden = self.hidden
+        if hidden is None:
+            hidden = (64,) if n < 200 else (128, 128)
+        return MLP(encoding.inputs, classes, hidden)
+
+    def _plan(self, n: int) -> Plan:
+        batch = self.batch_size or int(np.clip(2 ** round(math.log2(max(1, n / 300))), 64, 512))
+        batch = min(batch, n)
+        epochs = int(np.clip(self.steps * batch / n, 5, 200))
+        return Plan(epochs, batch, SGD(self.learning_rate, schedule=cosine))
+
+
+class _Trial(NamedTuple):
+    """One network: its weight decay, its fold, and which of the fold's networks it is."""
+
+    decay: float
+    fold: int
+    copy: int
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork:
+    """An encoding and networks of one fold, whose probabilities are averaged."""
+
+    kind: ClassVar[str] = "network"
+
+    encoding: Spread | Images
+    model: Model
+    fitted: tuple[Fitted, ...]
+
+    @property
+    def words(self) -> str:
+        """What is trained."""
+        several = f"{len(self.fitted)} networks of " * (len(self.fitted) > 1)
+        hidden = getattr(self.model, "hidden", None)
+        shape = type(self.model).__name__ if hidden is None else f"widths {list(hidden)}"
+        return several + shape
+
+    def logits(self, inputs: Any) -> Numbers:
+        """A single network's logits, or the log of the mean over networks, (n, K)."""
+        encoded = self.encoding.encode(inputs)
+        return averaged([self._logits(one, encoded) for one in self.fitted])
+
+    def _logits(self, fitted: Fitted, encoded: Any) -> Numbers:
+        missing = -len(encoded) % _BLOCK or _BLOCK * (not len(encoded))
+        filled = np.pad(encoded, [(0, missing)] + [(0, 0)] * (encoded.ndim - 1))
+        shift, scale = _normalisation(self.encoding)
+        found = predict_logits(self.model, fitted, filled, shift=shift, scale=scale, block=_BLOCK)
+        return found[: len(encoded)].astype(np.float64)
+
+    def files(self) -> Files:
+        """Weights as arrays, the encoding and the network's shape as text."""
+        kind = type(self.model).__name__
+        if kind not in _KINDS:
+            raise MemberError(
+                f"a network must be a conftr.training.MLP or ConvNet to be saved; {kind} is code "
+                f"of yours."
+            )
+        arrays = {
+            f"{i}/{name}": np.ascontiguousarray(leaf)
+            for i, one in enumerate(self.fitted)
+            for name, leaf in named_leaves({"params": one.params, "state": one.state})[0].items()
+        }
+        told = {
+            "encoding": self.encoding.to_json(),
+            "kind": kind,
+            "model": asdict(self.model),  # type: ignore[call-overload]
+            "networks": len(self.fitted),
+        }
+        return {_WEIGHTS: safetensors.numpy.save(arrays), _SETTINGS: json.dumps(told).encode()}
+
+
+def load(files: Files) -> TrainedNetwork:
+    """The networks that were saved as these files.
+
+    Raises:
+        MemberError: If the weights are not those of the network.
+    """
+    told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
+    shape = {k: tuple(v) if isinstance(v, list) else v for k, v in told["model"].items()}
+    model = _KINDS[told["kind"]](**shape)
+    encoding: Any = (
+        codes.from_json(told["encoding"])
+        if "kind" in told["encoding"]
+        else Spread.from_json(told["encoding"])
+    )
+    networks = tuple(_restored(model, arrays, str(i)) for i in range(told["networks"]))
+    return TrainedNetwork(encoding, model, networks)
+
+
+def _restored(model: Model, arrays: dict[str, Any], prefix: str) -> Fitted:
+    params, state = jax.eval_shape(model.init, jax.random.key(0))
+    expected, structure = named_leaves({"params": params, "state": state})
+    found = {name: arrays.get(f"{prefix}/{name}") for name in expected}
+    for name, leaf in expected.items():
+        own = found[name]
+        if own is None or (own.shape, own.dtype) != (leaf.shape, leaf.dtype):
+            raise MemberError(f"{_WEIGHTS} does not hold {name} of shape {leaf.shape}.")
+    tree = structure.unflatten(found[name] for name in expected)
+    return _fitted(tree["params"], tree["state"])
+
+
+def _fitted(params: Any, state: Any) -> Fitted:
+    return Fitted(params, state, np.zeros(0, np.float32), np.array(-1, np.int32))
+
+
+def _encoded(rows: MemberRows) -> tuple[Spread | Images, Any]:
+    """How networks see the rows, and the rows as they see them."""
+    reader = rows.reader
+    if isinstance(reader, Images):
+        return reader, rows.inputs
+    spread = Spread.learn(rows.inputs, reader.levels)
+    return spread, spread.encode(rows.inputs)
+
+
+def _normalisation(encoding: Spread | Images) -> tuple[Any, Any]:
+    return (encoding.shift, encoding.scale) if isinstance(encoding, Images) else (0.0, 1.0)
+
+
+def _train(
+    model: Model,
+    plan: Plan,
+    trials: Sequence[_Trial],
+    data: tuple[Any, Any],
+    encoding: Spread | Images,
+    folds: Sequence[Fold],
+    seed: int,
+    progress: Progress,
+) -> Fitted:
+    def step(now: Epoch) -> None:
+        progress(now.epoch, now.epochs)
+
+    progress(0, plan.epochs)
+    places = [trial.fold * 1000 + trial.copy for trial in trials]
+    with _quiet():
+        fitted = fit(
+            trial_keys(seed, max(places) + 1)[np.array(places)],
+            model,
+            TrainingSet(*data, *_normalisation(encoding)),
+            CrossEntropy(),
+            plan,
+            rows=_same_length([folds[trial.fold].train for trial in trials], seed),
+            vary={"weight_decay": [trial.decay for trial in trials]},
+            progress=step,
+        )
+    kept: Fitted = jax.tree.map(np.asarray, fitted)
+    return kept
+
+
+def _same_length(rows: Sequence[Rows], seed: int) -> npt.NDArray[np.int32]:
+    """Rows of every trial, cut at random to the length of the shortest."""
+    size = min(map(len, rows))
+    cut = [
+        own if len(own) == size else np.random.default_rng([seed, len(own)]).permutation(own)[:size]
+        for own in rows
+    ]
+    return np.stack(cut).astype(np.int32)
+
+
+def _by_fold(
+    encoding: Any, model: Model, fitted: Fitted, trials: Sequence[_Trial], decay: float
+) -> tuple[TrainedNetwork, ...] | None:
+    """The networks of one weight decay by fold; None if a fold has none that is finite."""
+    found: dict[int, list[Fitted]] = {}
+    for i, trial in enumerate(trials):
+        if trial.decay == decay:
+            own, sound = fitted.trial(i), found.setdefault(trial.fold, [])
+            if own.failed_step < 0 and all(
+                bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves((own.params, own.state))
+            ):
+                sound.append(_fitted(own.params, own.state))
+    if not all(found.values()):
+        return None
+    return tuple(TrainedNetwork(encoding, model, tuple(own)) for own in found.values())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Say nothing of single networks that fail: others stand beside them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)
+        yield

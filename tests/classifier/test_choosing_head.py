@@ -1,0 +1,79 @@
+import time
+
+import numpy as np
+import pytest
+
+import conftr
+from conftr.classifier import dial
+from conftr.classifier.calibration import CLASS
+from conftr.classifier.choosing_head import StackTask, choose_head
+from conftr.conformal.arrays import log_softmax
+
+CLASSES = ["a", "b", "c", "d"]
+
+
+def confused(n=800, seed=0):
+    """Log-probabilities of rows whose classes lie on a line: a, b, c, d."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 4, n)
+    place = 1.5 * labels + rng.normal(size=n)
+    distance = place[:, None] - 1.5 * np.arange(4)
+    return log_softmax(-(distance**2) / 2 + 0.5 * rng.normal(size=(n, 4))), labels
+
+
+def noise(n=800, seed=1):
+    return log_softmax(np.random.default_rng(seed).normal(size=(n, 4)))
+
+
+def test_a_member_that_says_nothing_is_not_heard():
+    good, labels = confused()
+    found = choose_head([noise(), good], labels, StackTask(CLASSES, 0.1))
+    assert found.places == [1]
+    assert found.head.weights.shape == (1,)
+    assert "mean set size" in found.why
+
+
+def test_members_that_complete_each_other_are_both_heard_and_better_than_their_mean():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 600)
+    truth = np.eye(4)[labels]
+    said = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (1.0, 2.5)]
+    found = choose_head(said, labels, StackTask(CLASSES, 0.1))
+    sizes = {one.name: one.size for one in found.measured}
+    assert found.places == [0, 1]
+    assert sizes[found.head.name] <= sizes["mean"]
+    assert found.measured[0].name == found.head.name
+
+
+def test_a_wish_is_followed_at_its_weight_and_shows_its_price():
+    good, labels = confused()
+    shape = conftr.Shape(avoid=[conftr.Avoid("a", "c", 30.0)])
+    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
+    assert [one.weight for one in found.curve] == [0, 1, 3, 10, 30, 100]
+    assert found.point.weight == 30
+    assert found.point.mixed < 0.5 * found.curve[0].mixed
+    assert found.head is found.by_weight[30.0]
+    assert found.head.matrix is not None
+
+
+def test_without_a_weight_it_is_the_knee():
+    good, labels = confused()
+    shape = conftr.Shape(avoid=[("a", "c")])
+    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, by_knee=True))
+    assert found.point == dial.knee(found.curve)
+
+
+def test_when_time_is_up_there_is_a_head_without_a_matrix():
+    good, labels = confused()
+    task = StackTask(CLASSES, 0.1, until=time.monotonic() - 1)
+    found = choose_head([good, noise()], labels, task)
+    assert found.head.matrix is None
+    shape = conftr.Shape(avoid=[("a", "c")])
+    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, until=task.until))
+    assert found.point is None
+
+
+def test_thresholds_by_class_are_measured_as_such():
+    good, labels = confused()
+    found = choose_head([good], labels, StackTask(CLASSES, 0.1, by=CLASS))
+    assert found.measured[0].size == pytest.approx(1.5, abs=0.6)

@@ -1,0 +1,82 @@
+import time
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from conftr.classifier.cross_fitting import cross_fit, divide
+from conftr.members.member import MemberRows
+from conftr.members.scikit import Scikit
+
+
+def noise(n=60, classes=3):
+    rng = np.random.default_rng(0)
+    return MemberRows(rng.normal(size=(n, 2)), rng.integers(0, classes, n, np.int32), classes)
+
+
+def test_folds_divide_rows_and_classes_evenly():
+    labels = np.repeat([0, 1, 2], [50, 20, 7])
+    folds = divide(labels, 5, seed=0)
+    np.testing.assert_array_equal(np.sort(np.concatenate([f.held for f in folds])), np.arange(77))
+    for fold in folds:
+        assert not set(fold.train) & set(fold.held)
+        counts = np.bincount(labels[fold.held], minlength=3)
+        assert (np.abs(counts - [10, 4, 1.4]) < 1).all()
+
+
+def test_a_class_with_fewer_rows_than_folds_still_trains_most_models():
+    labels = np.append(np.zeros(20, int), [1, 1])
+    folds = divide(labels, 5, seed=1)
+    assert sum((labels[fold.held] == 1).any() for fold in folds) == 2
+    assert all((labels[fold.train] == 1).any() for fold in folds)
+
+
+def test_there_are_no_more_folds_than_rows():
+    assert len(divide(np.array([0, 1, 0]), 5, seed=0)) == 3
+
+
+def test_no_row_is_answered_by_a_model_that_saw_it():
+    rows = noise()
+    remembers = Scikit(KNeighborsClassifier(1))
+    folds = divide(rows.labels, 5, seed=0)
+    (found,), left = cross_fit([remembers], rows, folds, seed=0)
+    guessed = (found.logits.argmax(axis=1) == rows.labels).mean()
+    assert guessed < 0.7  # 1 if it remembered
+    assert not left
+
+
+class Fails:
+    name = "fails"
+
+    def fit(self, rows, folds, *, seed, progress):
+        raise ValueError("of no use here")
+
+
+def test_a_member_that_fails_is_left_out_and_named():
+    rows = noise()
+    folds = divide(rows.labels, 3, seed=0)
+    found, left = cross_fit([Fails(), Scikit(DecisionTreeClassifier())], rows, folds, seed=0)
+    assert [one.member.name for one in found] == ["DecisionTreeClassifier"]
+    assert [(one.name, one.why) for one in left] == [("fails", "of no use here")]
+
+
+def test_it_is_an_error_if_all_fail():
+    rows = noise()
+    with pytest.raises(ValueError, match="no member could be fitted: fails: of no use here"):
+        cross_fit([Fails()], rows, divide(rows.labels, 3, seed=0), seed=0)
+
+
+def test_when_time_is_up_the_first_member_is_there():
+    rows, tree, seen = noise(), Scikit(DecisionTreeClassifier()), []
+    found, left = cross_fit(
+        [tree, tree],
+        rows,
+        divide(rows.labels, 3, seed=0),
+        seed=0,
+        report=lambda *now: seen.append(now),
+        until=time.monotonic() - 1,
+    )
+    assert len(found) == 1
+    assert left[0].why == "time was up"
+    assert seen[3] == ("DecisionTreeClassifier", 3, 3)

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from conftr.classifier import head
+from conftr.classifier.head import Head
+from conftr.conformal.arrays import log_softmax
+from conftr.members.member import MemberError
+
+
+def members(n=400, classes=3, seed=0):
+    """What two members say of n rows: one knows much, one little."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, classes, n)
+    truth = np.eye(classes)[labels]
+    said = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (2.0, 0.2)]
+    return said, labels
+
+
+def loss(logits, labels):
+    return -log_softmax(logits)[np.arange(len(labels)), labels].mean()
+
+
+def test_the_mean_is_the_mean_of_log_probabilities():
+    said, _ = members()
+    expected = log_softmax((head.clipped(said[0]) + head.clipped(said[1])) / 2)
+    np.testing.assert_allclose(head.mean(2).logits(said), expected)
+
+
+def test_weights_are_those_of_the_smallest_cross_entropy():
+    said, labels = members()
+    clipped = [head.clipped(own) for own in said]
+
+    def objective(w):
+        return loss(w[0] * clipped[0] + w[1] * clipped[1], labels) + 1e-4 * ((w - 0.5) ** 2).sum()
+
+    found = head.weighted(said, labels)
+    best = minimize(objective, [0.5, 0.5]).x
+    np.testing.assert_allclose(found.weights, best, atol=1e-3)
+    assert found.weights[0] > 2 * abs(found.weights[1])
+    assert loss(found.logits(said), labels) < loss(head.mean(2).logits(said), labels)
+
+
+def test_members_that_say_the_same_share_the_weight():
+    said, labels = members()
+    weights = head.weighted([said[0], said[0]], labels).weights
+    assert weights[0] == pytest.approx(weights[1])
+
+
+def test_a_matrix_and_a_bias_move_the_logits():
+    said, _ = members(n=5)
+    matrix, bias = np.arange(9.0).reshape(3, 3) / 10, np.array([1.0, 0.0, -1.0])
+    found = Head("own", np.array([1.0, 0.5]), bias, matrix)
+    combined = found.combined(said)
+    np.testing.assert_allclose(found.logits(said), combined + combined @ matrix + bias)
+
+
+def test_a_row_alone_and_a_loaded_head_give_the_same_bits():
+    said, _ = members(n=50)
+    rng = np.random.default_rng(1)
+    own = Head("own", np.array([0.7, 0.4]), rng.normal(size=3), rng.normal(size=(3, 3)))
+    found = own.logits(said)
+    alone = np.concatenate([own.logits([one[i : i + 1] for one in said]) for i in range(50)])
+    np.testing.assert_array_equal(alone, found)
+    again = head.load(own.to_json(), own.files(), 2, 3)
+    np.testing.assert_array_equal(again.logits(said), found)
+    assert again.name == "own"
+
+
+def test_a_head_of_other_members_or_classes_is_refused():
+    own = Head("own", np.ones(2), np.zeros(3), np.zeros((3, 3)))
+    for members_, classes in ((3, 3), (2, 4)):
+        with pytest.raises(MemberError, match="does not fit"):
+            head.load(own.to_json(), own.files(), members_, classes)
+
+
+def test_no_member_can_rule_a_class_out():
+    said = np.array([[0.0, -1000.0]])
+    assert np.exp(head.clipped(said))[0, 1] > 1e-4
