@@ -41,6 +41,8 @@ for names in (
     sys.modules[module] = types.ModuleType(module)
     vars(sys.modules[module]).update({name: type(name, (), {}) for name in imported})
 warnings.filterwarnings("ignore", "The 'temperature' parameter is deprecated")
+# What is compiled when it is first imported warns of texts in TorchCP.
+warnings.filterwarnings("ignore", "invalid escape sequence")
 """
 
 

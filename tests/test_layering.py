@@ -254,10 +254,11 @@ def test_asking_for_help_is_light():
     assert found.strip() == "[]"
 
 
-def test_importing_takes_less_than_half_a_second():
+def test_importing_costs_a_few_imports_of_numpy():
     # Of the processor's time, which other processes on the machine do not add to.
-    code = "import time; t = time.process_time(); import conftr; print(time.process_time() - t)"
-    assert min(float(run(code)) for _ in range(5)) < 0.5
+    code = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
+    ours, numpy = (min(float(run(code.format(m))) for _ in range(5)) for m in ("conftr", "numpy"))
+    assert ours < 5 * numpy
 
 
 def without(package, code):
