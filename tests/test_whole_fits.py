@@ -39,7 +39,8 @@ def fitted(x, y, seed, groups=None, **asked):
     if groups is not None:
         frame = frame.with_columns(groups, groups.alias("group").reverse())
     own = Own(frame, y, groups, {})
-    task = fitting.FitTask(ALPHA, method="cross-entropy", time_limit=0, seed=seed, **asked)
+    settings = {"method": "cross-entropy", "time_limit": 0, "random_state": seed}
+    task = fitting.FitTask(ConformalClassifier(ALPHA, **settings), **asked)
     return fitting.fit(own, task, lambda *_: None)
 
 
@@ -48,7 +49,7 @@ def copies(seed):
     rng = np.random.default_rng(seed)
     x, k, hard = examples(300, rng)
     rows = rng.permutation(np.repeat(np.arange(300), np.where(hard, 6, rng.integers(1, 3, 300))))
-    clf = ConformalClassifier(ALPHA, classifier=ExtraTreesClassifier(50), random_state=seed)
+    clf = ConformalClassifier(ALPHA, members=ExtraTreesClassifier(50), random_state=seed)
     clf.fit(x[rows], k[rows])
     x, k, _ = examples(NEW, rng)
     known = np.isin(k, clf.classes_)

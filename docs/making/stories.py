@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PROGRESS = re.compile(r"^conftr: .*: epoch \d+ of \d+.*\n", re.MULTILINE)
+PROGRESS = re.compile(r"^conftr: .*: \d+ of \d+.*\n", re.MULTILINE)
 
 
 class Command(NamedTuple):

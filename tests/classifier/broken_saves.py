@@ -16,7 +16,7 @@ import numpy as np
 
 from conftr import ConformalClassifier
 from conftr.classifier import artefact
-from conftr.members.outside import Probabilities
+from conftr.members.elsewhere import Probabilities
 
 STEPS = {"open", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 LARGE = 20_000  # bytes of a page
@@ -26,7 +26,7 @@ def classifier(alpha):
     rng = np.random.default_rng(0)
     outputs = Probabilities(["cat", "dog"])
     p = rng.dirichlet([1, 1], 60)
-    return ConformalClassifier(alpha, classifier=outputs).fit(p, np.array(["cat", "dog"] * 30))
+    return ConformalClassifier(alpha, members=outputs).fit(p, np.array(["cat", "dog"] * 30))
 
 
 def report(alpha, *figures):

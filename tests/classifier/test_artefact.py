@@ -2,11 +2,11 @@
 
 import hashlib
 import json
+import re
 import signal
 import subprocess
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +17,12 @@ import safetensors.numpy
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
-from conftr.classifier import artefact, packing
+from conftr.classifier import artefact
 from conftr.classifier.artefact import ArtefactError
 from conftr.classifier.calibration import Grouping
-from conftr.classifier.estimator import ConformalClassifier, evidence_of
-from conftr.members.outside import Logits, Probabilities
+from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.testing import evidence_of
+from conftr.members.elsewhere import Logits, Probabilities
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 3, 300)
@@ -53,7 +54,7 @@ def saved(clf, tmp_path):
 def outputs_only():
     """Thresholds for the outputs of another system, which are quickly made."""
     p = RNG.dirichlet(np.ones(3), 100)
-    return ConformalClassifier(classifier=Probabilities(NAMES)).fit(p, NAMES[LABELS[:100]])
+    return ConformalClassifier(members=Probabilities(NAMES)).fit(p, NAMES[LABELS[:100]])
 
 
 def inside(path):
@@ -86,7 +87,7 @@ def test_settings_and_choices_come_back(clf, saved):
     found = conftr.load(saved)
     for name in ("alpha", "method", "score", "shape", "epochs", "random_state"):
         assert found.get_params()[name] == clf.get_params()[name]
-    for name in ("method_", "why_", "model_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
+    for name in ("method_", "why_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
         assert getattr(found, name) == getattr(clf, name), name
     assert (found.n_train_, found.n_calibration_) == (clf.n_train_, clf.n_calibration_)
     assert found.tried_ == clf.tried_
@@ -143,7 +144,7 @@ def test_there_may_be_no_evidence(clf, tmp_path):
 def test_classes_of_any_type(names, kind, tmp_path):
     classes = np.unique(names)
     p = RNG.dirichlet(np.ones(len(classes)), 100)
-    clf = ConformalClassifier(classifier=kind(classes.tolist())).fit(p, RNG.choice(classes, 100))
+    clf = ConformalClassifier(members=kind(classes.tolist())).fit(p, RNG.choice(classes, 100))
     found = conftr.load(conftr.save(clf, tmp_path))
     assert found.classes_.tolist() == clf.classes_.tolist()
     assert found.classes_.dtype == clf.classes_.dtype
@@ -172,33 +173,11 @@ def test_what_makes_groups_is_saved_beside_its_name(name, tmp_path):
     np.testing.assert_array_equal(found.predict_set(X, groups), clf.predict_set(X, groups))
 
 
-@pytest.mark.parametrize(
-    ("written", "asked", "meant"),
-    [
-        ("all", None, Grouping("all")),
-        ("class", "colour", Grouping("class")),
-        ("site", "site", Grouping("column", "site")),
-        ("group", "group", Grouping("column", "group")),
-        ("group", "class", Grouping("column", "class")),  # which went under another name
-        ("group", None, Grouping("column", "group")),
-    ],
-)
-def test_format_1_is_read(clf, written, asked, meant):
-    shown = evidence_of(clf, X, NAMES[LABELS], provenance={"group_by": asked})
-    if written == "class":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", conftr.CalibrationWarning)  # the rows trained it
-            clf = packing.unpack(packing.pack(clf, None)).calibrate(
-                X, NAMES[LABELS], groups="class"
-            )
-    files = packing.pack(clf, shown)
-    told = json.loads(files["settings.json"])
-    told["calibration"] = {"by": written, "names": told["calibration"]["names"]}
-    files["settings.json"] = json.dumps(told).encode()
-    del files["known_rows.safetensors"]
-    found = packing.unpack(files)
-    assert found.calibration_.by == meant
-    assert not hasattr(found, "known_rows_")
+@pytest.mark.parametrize("written", [1, 2])
+def test_formats_before_stacks_are_refused(saved, written):
+    change_manifest(saved, lambda manifest: manifest.update(format=written))
+    with pytest.raises(ArtefactError, match=r"before 0.2, .* fit the classifier again"):
+        conftr.load(saved)
 
 
 def test_rows_that_trained_are_known_after_loading(clf, saved):
@@ -241,11 +220,12 @@ def test_the_page_on_shipping_names_every_file(saved):
         "evidence.json`, `.safetensors", "evidence.json` `model-<id>/evidence.safetensors"
     )
     for file in files_in(saved):
-        assert f"`{file.replace(inside(saved).name, 'model-<id>')}`" in page
+        name = file.replace(inside(saved).name, "model-<id>")
+        assert f"`{re.sub(r'member-[0-9]+-[0-9]+-.*', 'member-M-F-…', name)}`" in page
 
 
 def test_what_cannot_be_saved(clf, tmp_path):
-    wrapped = ConformalClassifier(classifier=GaussianNB(), random_state=0)
+    wrapped = ConformalClassifier(members=GaussianNB(), random_state=0)
     wrapped.fit(np.nan_to_num(X), NAMES[LABELS])
     with pytest.raises(ArtefactError, match=r"GaussianNB .* only pickle .*Probabilities\("):
         conftr.save(wrapped, tmp_path / "a")
@@ -256,7 +236,7 @@ def test_what_cannot_be_saved(clf, tmp_path):
 
     simple = linear((5,), 3)
     custom = fitted(model=lambda inputs, classes: Custom(simple.init, simple.apply))
-    with pytest.raises(ArtefactError, match=r"model must be a conftr.training.MLP or ConvNet"):
+    with pytest.raises(ArtefactError, match=r"network must be a conftr.training.MLP or ConvNet"):
         conftr.save(custom, tmp_path / "a")
     with pytest.raises(
         ArtefactError, match=r"fitted conftr.ConformalClassifier; got sklearn's Gau"
@@ -273,7 +253,9 @@ def test_what_cannot_be_saved(clf, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize("name", ["settings.json", "weights.safetensors", "evidence.json"])
+@pytest.mark.parametrize(
+    "name", ["settings.json", "member-0-0-network.safetensors", "evidence.json"]
+)
 def test_a_changed_file_is_named(saved, name):
     path = inside(saved) / name
     content = bytearray(path.read_bytes())
@@ -302,15 +284,15 @@ def change_manifest(saved, change):
 
 
 def test_a_newer_format_is_refused(saved):
-    change_manifest(saved, lambda manifest: manifest.update(format=3))
-    with pytest.raises(ArtefactError, match=r"manifest.json has format 3.* install a newer one"):
+    change_manifest(saved, lambda manifest: manifest.update(format=4))
+    with pytest.raises(ArtefactError, match=r"manifest.json has format 4.* install a newer one"):
         conftr.load(saved)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda manifest: manifest["files"].pop("weights.safetensors"),
+        lambda manifest: manifest["files"].pop("stack.json"),
         lambda manifest: manifest.update(identity="../../elsewhere"),
         lambda manifest: manifest.pop("files"),
         lambda manifest: manifest["files"].update({"../x": "0"}),
@@ -532,7 +514,7 @@ def test_alpha_is_the_decimal_that_was_given(tmp_path):
     y = np.arange(99) % 3
     p = np.exp(rng.normal(size=(99, 3)))
     p /= p.sum(axis=1, keepdims=True)
-    clf = ConformalClassifier(np.float32(0.01), classifier=Probabilities([0, 1, 2])).fit(p, y)
+    clf = ConformalClassifier(np.float32(0.01), members=Probabilities([0, 1, 2])).fit(p, y)
     assert clf.alpha_ == 0.01
     assert np.isfinite(clf.thresholds_).all()
     artefact.save(clf, tmp_path / "model")

@@ -59,7 +59,7 @@ def test_a_wish_is_followed_at_its_weight_and_shows_its_price():
 def test_without_a_weight_it_is_the_knee():
     good, labels = confused()
     shape = conftr.Shape(avoid=[("a", "c")])
-    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, by_knee=True))
+    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
     assert found.point == dial.knee(found.curve)
 
 

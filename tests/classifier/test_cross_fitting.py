@@ -64,7 +64,20 @@ def test_a_member_that_fails_is_left_out_and_named():
 def test_it_is_an_error_if_all_fail():
     rows = noise()
     with pytest.raises(ValueError, match="no member could be fitted: fails: of no use here"):
+        cross_fit([Fails(), Fails()], rows, divide(rows.labels, 3, seed=0), seed=0)
+
+
+def test_a_single_member_fails_in_its_own_words():
+    rows = noise()
+    with pytest.raises(ValueError, match=r"^of no use here"):
         cross_fit([Fails()], rows, divide(rows.labels, 3, seed=0), seed=0)
+
+
+def test_copies_of_an_example_are_in_one_fold():
+    labels, examples = np.repeat([0, 1, 0, 1, 0, 1], 4), np.repeat(np.arange(6), 4)
+    for fold in divide(labels, 3, 0, examples):
+        assert not set(examples[fold.train]) & set(examples[fold.held])
+        assert len(fold.held) == 8
 
 
 def test_when_time_is_up_the_first_member_is_there():

@@ -12,18 +12,21 @@ CLASSES = ["a", "b", "c"]
 
 
 def test_a_curve_has_points_at_weights_and_at_the_one_given():
-    found = dial.shapes(SHAPE, by_knee=False)
+    found = dial.shapes(SHAPE)
     assert list(found) == [1, 2, 3, 10, 30, 100]
     assert [one.loss_matrix(CLASSES)[0, 1] for one in found.values()] == [1, 2, 3, 10, 30, 100]
     assert all(one.class_weights(CLASSES)[2] == 3 for one in found.values())
 
 
-def test_by_the_knee_the_weight_given_does_not_count():
-    assert list(dial.shapes(SHAPE, by_knee=True)) == [1, 3, 10, 30, 100]
+def test_wishes_without_a_weight_have_theirs_found():
+    unweighted = conftr.Shape(avoid=[("a", "b")])
+    assert dial.by_knee(unweighted)
+    assert not dial.by_knee(SHAPE)
+    assert list(dial.shapes(unweighted)) == [1, 3, 10, 30, 100]
 
 
 def test_wishes_without_a_pair_have_one_point():
-    assert list(dial.shapes(conftr.Shape(shrink={"c": 3.0}), by_knee=False)) == [1]
+    assert list(dial.shapes(conftr.Shape(shrink={"c": 3.0}))) == [1]
 
 
 def test_a_set_is_mixed_if_it_holds_two_classes_that_should_be_apart():

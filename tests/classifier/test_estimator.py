@@ -29,8 +29,10 @@ from conftr.classifier import learn as learning
 from conftr.classifier.calibration import ALL, Grouping
 from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
 from conftr.classifier.division import divide, order
-from conftr.classifier.estimator import ConformalClassifier, evidence_of, fit_in_order
-from conftr.members.outside import Logits, Probabilities
+from conftr.classifier.estimator import ConformalClassifier, fit_in_order
+from conftr.classifier.testing import evidence_of
+from conftr.members.elsewhere import Logits, Probabilities
+from conftr.members.scikit import AsGiven
 
 RNG = np.random.default_rng(0)
 NAMES = np.array(["cat", "dog", "eel"])
@@ -55,7 +57,7 @@ def plain(**changes):
 
 def quick(**changes):
     """Without a network, where it makes no difference."""
-    return ConformalClassifier(**({"classifier": GaussianNB(), "random_state": 0} | changes))
+    return ConformalClassifier(**({"members": GaussianNB(), "random_state": 0} | changes))
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +77,10 @@ def covered(sets, y, classes):
 
 
 @pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
-@pytest.mark.parametrize("classifier", [None, LogisticRegression()], ids=["network", "wrapped"])
-def test_check_estimator(classifier):
+@pytest.mark.parametrize("members", ["one-network", "logistic", LogisticRegression()])
+def test_check_estimator(members):
     """All of scikit-learn's checks; one is about SciPy, and is run only where SciPy is told so."""
-    results = check_estimator(ConformalClassifier(classifier=classifier), on_skip=None)
+    results = check_estimator(ConformalClassifier(members=members), on_skip=None)
     others = {one["check_name"] for one in results if one["status"] != "passed"}
     assert len(results) > 50
     assert others <= {"check_array_api_input"}
@@ -99,7 +101,8 @@ def test_pipelines_and_searches():
         ("conformity", "score"),
         ("aplha", "alpha"),
         ("calibration_sizes", "calibration_size"),
-        ("estimator", "classifier"),
+        ("estimator", "members"),
+        ("classifier", "members"),
         ("groups", "groups of fit"),
     ],
 )
@@ -178,11 +181,11 @@ def test_coverage_and_size_of_sets(clf):
 def test_searches_can_prefer_small_sets(steps):
     """With a variance so large that no feature counts, sets hold nearly every class."""
     pipeline = make_pipeline(*steps, quick())
-    grid = {"conformalclassifier__classifier__var_smoothing": [1e6, 1e-9]}
+    grid = {"conformalclassifier__members__var_smoothing": [1e6, 1e-9]}
     search = GridSearchCV(pipeline, grid, scoring=conftr.small_sets_scorer, cv=2).fit(X, Y)
     poor, good = search.cv_results_["mean_test_score"]
     assert -3 <= poor < -2.4 < -2 < good < -0.9
-    assert search.best_params_ == {"conformalclassifier__classifier__var_smoothing": 1e-9}
+    assert search.best_params_ == {"conformalclassifier__members__var_smoothing": 1e-9}
 
 
 def test_any_alpha(clf):
@@ -307,7 +310,7 @@ def rows_of(clf):
 
 
 def leaves(candidate):
-    return jax.tree.leaves(candidate.source.fitted.params)
+    return jax.tree.leaves(candidate.stack.members[0].models[0].fitted[0].params)
 
 
 def assert_same_models(one, other):
@@ -413,7 +416,7 @@ def test_calibrating_anew(clf):
     other = pickle.loads(pickle.dumps(clf)).calibrate(fresh, y, alpha=0.2)
     labels = np.searchsorted(NAMES, y)
     with np.errstate(divide="ignore"):
-        scores = conftr.thr(other.candidates_[0].source.logits(fresh))
+        scores = conftr.thr(other.candidates_[0].stack.logits(fresh))
     assert other.thresholds_ == [conftr.calibrate(scores, labels, 0.2)]
     assert (other.alpha_, other.alpha, other.n_calibration_) == (0.2, 0.1, 300)
     assert other.calibrate(fresh, y).alpha_ == 0.2
@@ -461,7 +464,7 @@ def test_coverage_is_what_was_promised():
     """Over many calibration sets its mean is 1 - r / (n + 1), r = 3 of n = 29: exactly 0.9."""
     rng, found = np.random.default_rng(0), []
     for _ in range(400):
-        clf = ConformalClassifier(classifier=Probabilities(range(3)))
+        clf = ConformalClassifier(members=Probabilities(range(3)))
         clf.calibrate(*probabilities(rng, 29))
         p, y = probabilities(rng, 100)
         found.append(clf.predict_set(p)[np.arange(100), y].mean())
@@ -477,7 +480,7 @@ def test_coverage_through_fit_with_rare_classes():
         x = rng.normal(size=(400, 3)) + np.eye(6, 3)[y] + 0.5 * y[:, None]
         # Smoothed: probabilities that round to 0 would tie, and ties cover more.
         smooth = GaussianNB(var_smoothing=0.5)
-        clf = quick(classifier=smooth, calibration_size=39, random_state=seed)
+        clf = quick(members=smooth, calibration_size=39, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", conftr.CalibrationWarning)
             clf.fit(x[:50], y[:50])
@@ -508,14 +511,14 @@ def test_classes_that_calibration_alone_has_are_counted_and_told():
 def test_copies_of_rows_count_once_and_are_told():
     x, y = np.tile(X, (4, 1)), np.tile(Y, 4)
     with pytest.warns(conftr.CalibrationWarning, match="1,800 rows of 2,400 repeat others"):
-        clf = quick(classifier=KNeighborsClassifier(1)).fit(x, y)
+        clf = quick(members=KNeighborsClassifier(1)).fit(x, y)
     assert (clf.n_train_, clf.n_calibration_) == (4 * 480, 120)
     # The nearest neighbour knows copies too well: it would never be wrong on them.
     assert covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) > 0.85
     with pytest.warns(conftr.CalibrationWarning, match="1,500 rows of 2,000 repeat others"):
         clf.calibrate(np.tile(X_TEST, (4, 1)), np.tile(Y_TEST, 4))
     assert clf.n_calibration_ == 500
-    frozen = ConformalClassifier(classifier=FrozenEstimator(GaussianNB().fit(X, Y)))
+    frozen = ConformalClassifier(members=FrozenEstimator(GaussianNB().fit(X, Y)))
     with pytest.warns(conftr.CalibrationWarning, match="repeat others"):
         assert frozen.fit(np.tile(X_TEST, (2, 1)), np.tile(Y_TEST, 2)).n_calibration_ == 500
 
@@ -538,7 +541,7 @@ def test_a_classifier_of_scikit_learn():
 
 def test_a_fitted_classifier_only_calibrates():
     inner = GaussianNB().fit(X, Y)
-    clf = ConformalClassifier(classifier=FrozenEstimator(inner)).fit(X_TEST, Y_TEST)
+    clf = ConformalClassifier(members=FrozenEstimator(inner)).fit(X_TEST, Y_TEST)
     assert (clf.n_train_, clf.n_calibration_) == (0, 500)
     np.testing.assert_allclose(clf.predict_proba(X), inner.predict_proba(X), atol=1e-12)
 
@@ -556,14 +559,14 @@ def test_a_fitted_classifier_has_its_classes_in_any_order():
         def predict_proba(self, x):
             return inner.predict_proba(x)[:, [2, 0, 1]]
 
-    clf = ConformalClassifier(classifier=FrozenEstimator(Turned())).fit(X_TEST, Y_TEST)
+    clf = ConformalClassifier(members=FrozenEstimator(Turned())).fit(X_TEST, Y_TEST)
     assert (clf.predict(X) == inner.predict(X)).all()
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_a_classifier_that_takes_no_text_is_given_our_encoding(library):
     forest = RandomForestClassifier(10, random_state=0)
-    clf = ConformalClassifier(classifier=forest, random_state=0).fit(table(X, library), Y)
+    clf = ConformalClassifier(members=forest, random_state=0).fit(table(X, library), Y)
     assert clf.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3", "colour"]
     assert 0.85 < clf.coverage(table(X_TEST, library), Y_TEST) < 0.97
     strange = pl.DataFrame(table(X_TEST, pl.DataFrame)).with_columns(colour=pl.lit("green"))
@@ -575,21 +578,21 @@ def test_a_classifier_that_takes_no_text_is_given_our_encoding(library):
 def test_a_classifier_that_takes_a_frame_is_given_the_frame():
     frame = pd.DataFrame(X, columns=list("wxyz"))
     clf = quick().fit(frame, Y)
-    assert clf.candidates_[0].source.encoding is None
+    assert isinstance(clf.candidates_[0].stack.reader, AsGiven)
     assert clf.feature_names_in_.tolist() == list("wxyz")
     categories = table(X, pd.DataFrame).astype({"colour": "category"})
     trees = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype")
-    clf = ConformalClassifier(classifier=trees, random_state=0).fit(categories, Y)
-    assert clf.candidates_[0].source.encoding is None
+    clf = ConformalClassifier(members=trees, random_state=0).fit(categories, Y)
+    assert isinstance(clf.candidates_[0].stack.reader, AsGiven)
     with pytest.raises(ValueError, match="NaN"):  # of numbers alone: the classifier's own words
         quick().fit(frame.mask(frame > 1), Y)
 
 
-@pytest.mark.parametrize("classifier", [None, GaussianNB()], ids=["network", "wrapped"])
+@pytest.mark.parametrize("members", ["auto", "one-network", GaussianNB()])
 @pytest.mark.parametrize("x", [np.empty((60, 0)), pd.DataFrame(index=range(60))])
-def test_rows_without_columns_are_refused_in_our_words(classifier, x):
+def test_rows_without_columns_are_refused_in_our_words(members, x):
     with pytest.raises(ValueError, match="X has no columns to tell classes by"):
-        ConformalClassifier(classifier=classifier).fit(x, np.arange(60) % 2)
+        ConformalClassifier(members=members).fit(x, np.arange(60) % 2)
 
 
 def test_lists_without_columns_are_refused_in_our_words():
@@ -601,7 +604,7 @@ WEIGHTS = np.where(Y == "cat", 20.0, 1.0)
 
 
 @pytest.mark.parametrize(
-    "make", [plain, lambda **settings: quick(classifier=LogisticRegression(), **settings)]
+    "make", [plain, lambda **settings: quick(members=LogisticRegression(), **settings)]
 )
 def test_weights_are_followed_in_training_and_not_in_calibration(make):
     """Heavy cats are named more often; sets keep the promise for rows as they come."""
@@ -620,7 +623,7 @@ def test_weights_are_followed_in_training_and_not_in_calibration(make):
 def test_balanced_classes_weigh_the_same():
     rare = np.concatenate([np.flatnonzero(Y != "cat"), np.flatnonzero(Y == "cat")[:20]])
     usual, balanced = (
-        quick(classifier=LogisticRegression(), class_weight=weight).fit(X[rare], Y[rare])
+        quick(members=LogisticRegression(), class_weight=weight).fit(X[rare], Y[rare])
         for weight in (None, "balanced")
     )
     cats = [(clf.predict(X_TEST) == "cat").mean() for clf in (usual, balanced)]
@@ -644,12 +647,12 @@ def test_equal_weights_change_nothing():
         (plain(class_weight="even"), {}, 'class_weight must be None, "balanced" or'),
         (plain(class_weight={"cow": 2}), {}, "names classes that y does not hold: 'cow'"),
         (
-            quick(classifier=KNeighborsClassifier(), class_weight="balanced"),
+            quick(members=KNeighborsClassifier(), class_weight="balanced"),
             {},
             "fit of KNeighborsClassifier takes no weights",
         ),
         (
-            quick(classifier=FrozenEstimator(GaussianNB().fit(X, Y))),
+            quick(members=FrozenEstimator(GaussianNB().fit(X, Y))),
             {"sample_weight": WEIGHTS},
             "sample_weight is for training, and nothing is trained here",
         ),
@@ -663,8 +666,8 @@ def test_weights_that_cannot_be_followed_are_refused(clf, params, words):
 def test_what_a_classifiers_fit_takes_is_handed_on():
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     settings = {"logisticregression__sample_weight": WEIGHTS}
-    clf = quick(classifier=pipeline).fit(X, Y, **settings)
-    usual = quick(classifier=pipeline).fit(X, Y)
+    clf = quick(members=pipeline).fit(X, Y, **settings)
+    usual = quick(members=pipeline).fit(X, Y)
     assert (clf.predict(X_TEST) == "cat").mean() > (usual.predict(X_TEST) == "cat").mean() + 0.1
 
 
@@ -672,7 +675,7 @@ def test_texts():
     words = np.array(["meow purr", "woof bark", "swim slither"])
     labels = np.arange(90) % 3
     inner = make_pipeline(CountVectorizer(), MultinomialNB())
-    clf = ConformalClassifier(classifier=inner, random_state=0)
+    clf = ConformalClassifier(members=inner, random_state=0)
     clf.fit(words[labels].tolist(), NAMES[labels])
     assert clf.predict_labels(["woof woof"])[0][0] == "dog"
 
@@ -682,10 +685,10 @@ def test_outputs_of_anything():
     p, y = probabilities(rng, 200)
     p[:50, 0], p[:50, 1:] = 0.0, 0.5
     names = NAMES[::-1]
-    by_p = ConformalClassifier(classifier=Probabilities(names)).fit(p, names[y])
+    by_p = ConformalClassifier(members=Probabilities(names)).fit(p, names[y])
     with np.errstate(divide="ignore"):
         logits = np.maximum(np.log(p), -700)
-    by_logits = ConformalClassifier(classifier=Logits(names)).fit(logits, names[y])
+    by_logits = ConformalClassifier(members=Logits(names)).fit(logits, names[y])
     np.testing.assert_array_equal(by_p.classes_, names)
     np.testing.assert_array_equal(by_p.predict_set(p[60:]), by_logits.predict_set(logits[60:]))
     with pytest.raises(ValueError, match=r"must lie in 0..1; got .* For logits use"):
@@ -701,7 +704,7 @@ def test_outputs_of_two_types(one, other):
     p, y = probabilities(rng, 400)
     p[np.arange(0, 400, 4), y[::4]] = 0
     p /= p.sum(axis=1, keepdims=True)
-    clf = ConformalClassifier(classifier=Probabilities(range(3))).fit(p.astype(one), y)
+    clf = ConformalClassifier(members=Probabilities(range(3))).fit(p.astype(one), y)
     for kind in (one, other):
         assert clf.predict_set(p.astype(kind))[np.arange(400), y].mean() > 0.9
 
@@ -736,7 +739,7 @@ def test_a_wrapped_classifier_gives_a_row_the_same_set_in_any_company(classifier
     """Where last bits differ they decide nothing, however many examples stand at the threshold."""
     kinds, x, y = few_kinds(400, seed=3)
     inner = clone(classifier).fit(x[:200], y[:200])
-    clf = ConformalClassifier(classifier=FrozenEstimator(inner)).fit(x[200:], y[200:])
+    clf = ConformalClassifier(members=FrozenEstimator(inner)).fit(x[200:], y[200:])
     for alpha in (0.1, 0.2, 0.3, 0.45, 0.6):
         alone = np.concatenate([clf.predict_set(row[None], alpha=alpha) for row in kinds])
         together = clf.predict_set(np.concatenate([x, kinds]), alpha=alpha)
@@ -786,7 +789,7 @@ def test_ten_thousand_classes():
     assert sets.shape == (50, len(clf.classes_))
     assert len(clf.classes_) > 9900
     with pytest.raises(ValueError, match="avoid or separate classes where there are more than"):
-        clf.set_params(method="conformal", shape=conftr.Shape(avoid=[(1, 2)])).fit(x, y)
+        clf.set_params(method="conftr", shape=conftr.Shape(avoid=[(1, 2)])).fit(x, y)
 
 
 @pytest.mark.parametrize(
@@ -834,12 +837,12 @@ def test_labels_that_cannot_be(y, message):
 )
 def test_classes_that_cannot_be(classes, message):
     with pytest.raises(ValueError, match=message):
-        ConformalClassifier(classifier=Probabilities(classes)).fit(np.ones((3, 2)) / 2, ["a"] * 3)
+        ConformalClassifier(members=Probabilities(classes)).fit(np.ones((3, 2)) / 2, ["a"] * 3)
 
 
 def test_a_classifier_without_probabilities():
-    with pytest.raises(TypeError, match="classifier must have predict_proba"):
-        ConformalClassifier(classifier=LinearSVC()).fit(X, Y)
+    with pytest.raises(ValueError, match="classifier must have predict_proba"):
+        ConformalClassifier(members=LinearSVC()).fit(X, Y)
 
 
 def test_a_model_that_is_none():

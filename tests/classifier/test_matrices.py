@@ -22,7 +22,7 @@ def test_a_matrix_learns_what_weights_cannot():
     folds = divide(labels, 3, seed=0)
     found = matrices.train(said, labels, folds, matrices.aims(3), alpha=0.1)
     by_name = {one.aim.name: one for one in found}
-    own = by_name["matrix by cross-entropy"]
+    own = by_name["head by cross-entropy"]
     assert loss(own.logits, labels) < loss(said, labels) - 0.05
     moved = said + said @ own.matrix + own.bias
     assert loss(moved, labels) < loss(said, labels) - 0.05

@@ -19,7 +19,7 @@ from conftr.data.own import Own
 from conftr.jobs import fitting
 
 NAMES = np.array(["cat", "dog", "eel"])
-TASK = fitting.FitTask(method="cross-entropy", tune=4, seed=3)
+TASK = fitting.FitTask(ConformalClassifier(method="cross-entropy", tune=4, random_state=3))
 SMALL = {"model": (), "epochs": 2, "random_state": 0}
 
 
@@ -45,7 +45,7 @@ def silent(*_):
 @pytest.fixture(scope="module")
 def wished():
     """Conformal training with wishes and without."""
-    return tuned(method="conformal", shape=conftr.Shape(avoid=[("cat", "eel")]))
+    return tuned(method="conftr", shape=conftr.Shape(avoid=[("cat", "eel")]))
 
 
 def test_neither_calibration_nor_test_labels_have_a_say():
@@ -60,7 +60,8 @@ def test_neither_calibration_nor_test_labels_have_a_say():
     assert one.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
     assert one.tried_ == other.tried_
     assert one.why_ == other.why_
-    params = [jax.tree.leaves(clf.candidates_[0].source.fitted.params) for clf in (one, other)]
+    networks = [clf.candidates_[0].stack.members[0].models[0] for clf in (one, other)]
+    params = [jax.tree.leaves(network.fitted[0].params) for network in networks]
     assert all(np.array_equal(a, b) for a, b in zip(*params, strict=True))
     assert one.thresholds_ != other.thresholds_
 
@@ -73,7 +74,7 @@ def test_each_kind_of_training_is_searched_and_what_was_found_is_trained(wished)
         found for found in account["found"].values() if found["measure"] < found["measure_before"]
     ]
     assert better
-    plain = tuned(method="conformal", shape=wished.shape, tune=None)
+    plain = tuned(method="conftr", shape=wished.shape, tune=None)
     assert plain.tuning_ is None
     assert len(wished.tried_) == len(plain.tried_) + len(better)
     assert set(plain.tried_) < set(wished.tried_)
@@ -116,9 +117,16 @@ def test_a_batch_of_nearly_all_examples_is_searched_with_what_there_is():
     assert clf.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
 
 
-@pytest.mark.parametrize("wrong", [{"tune": 1}, {"tune": 2.5}, {"classifier": GaussianNB()}])
-def test_what_makes_no_search_is_refused(wrong):
-    with pytest.raises(ValueError, match="tune must be"):
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"tune": 1}, "tune must be"),
+        ({"tune": 2.5}, "tune must be"),
+        ({"members": GaussianNB()}, "is a setting of a single network, and members are given"),
+    ],
+)
+def test_what_makes_no_search_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
         tuned(**wrong)
 
 

@@ -4,8 +4,9 @@ from sklearn.linear_model import LogisticRegression
 
 import conftr
 from conftr.classifier import stack
+from conftr.classifier.asked_members import suitable
 from conftr.classifier.choosing_head import StackTask
-from conftr.classifier.stack import default_members, fit_stack
+from conftr.classifier.stacking import fit_stack
 from conftr.conformal.metrics import coverage_law
 from conftr.members.forest import Forest
 from conftr.members.logistic import Logistic
@@ -20,15 +21,15 @@ CLASSES = ["red", "green", "blue"]
 @pytest.fixture(scope="module")
 def fitted():
     x, y = frame(300)
-    return fit_stack(x, y, StackTask(CLASSES, 0.1), SMALL)
+    return fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1), SMALL)
 
 
 def test_a_stack_says_what_each_member_alone_would_give(fitted):
-    assert [one.name for one in fitted.alone] == ["logistic regression", "extra trees"]
+    assert list(fitted.alone) == ["logistic regression", "extra trees"]
     sizes = {one.name: one.size for one in fitted.chosen.measured}
-    best = min(one.size for one in fitted.alone)
+    best = min(one.size for one, _ in fitted.alone.values())
     assert sizes[fitted.chosen.head.name] < best + 0.1
-    assert set(fitted.seconds) == {one.name for one in fitted.alone}
+    assert set(fitted.seconds) == set(fitted.alone)
 
 
 def test_a_loaded_stack_and_a_row_alone_give_the_same_bits(fitted):
@@ -43,7 +44,7 @@ def test_a_loaded_stack_and_a_row_alone_give_the_same_bits(fitted):
 
 def test_a_single_member_needs_no_head():
     x, y = frame(60)
-    found = fit_stack(x, y, StackTask(CLASSES, 0.1), [Logistic()])
+    found = fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1), [Logistic()])
     assert found.stack.head is None
     again = stack.load(found.stack.files(), 3)
     np.testing.assert_array_equal(again.logits(x), found.stack.logits(x))
@@ -52,7 +53,9 @@ def test_a_single_member_needs_no_head():
 def test_a_wish_reaches_a_model_without_gradients():
     x, y = frame(300)
     shape = conftr.Shape(avoid=[conftr.Avoid("red", "green", 30.0)])
-    found = fit_stack(x, y, StackTask(CLASSES, 0.02, shape=shape), [Forest(trees=20)])
+    found = fit_stack(
+        MemberRows(x, y, 3), StackTask(CLASSES, 0.02, shape=shape), [Forest(trees=20)]
+    )
     assert found.chosen.point.weight == 30
     assert found.chosen.point.mixed < found.chosen.curve[0].mixed
 
@@ -60,26 +63,29 @@ def test_a_wish_reaches_a_model_without_gradients():
 def test_members_that_cannot_be_saved_say_so():
     x, y = frame(60)
     numbers = np.nan_to_num(x[["u", "v", "w"]].to_numpy())
-    found = fit_stack(numbers, y, StackTask(CLASSES, 0.1), [Scikit(LogisticRegression())])
+    found = fit_stack(
+        MemberRows(numbers, y, 3), StackTask(CLASSES, 0.1), [Scikit(LogisticRegression())]
+    )
     with pytest.raises(MemberError, match="only pickle could save"):
         found.stack.files()
 
 
 def test_what_is_tried_depends_on_the_rows():
     x, y = frame(60)
-    names = [one.name for one in default_members(MemberRows(x, y, 3))]
+    names = [one.name for one in suitable(MemberRows(x, y, 3))]
     assert names[:4] == ["logistic regression", "extra trees", "random forest", "network"]
-    many = [one.name for one in default_members(MemberRows(x, y, 500))]
+    ids = np.arange(60, dtype=np.int32)
+    many = [one.name for one in suitable(MemberRows(x, ids, 60))]
     assert "boosted trees" not in many
     images = np.zeros((10, 4, 4), np.uint8)
-    assert [one.name for one in default_members(MemberRows(images, y[:10], 2))] == ["network"]
+    assert [one.name for one in suitable(MemberRows(images, y[:10], 2))] == ["network"]
 
 
 @pytest.mark.parametrize("n", [10, 12])
 def test_ten_rows_are_enough(n):
     x, y = frame(n)
     y = np.arange(n, dtype=np.int32) % 3
-    found = fit_stack(x, y, StackTask(CLASSES, 0.1), SMALL)
+    found = fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1), SMALL)
     assert np.isfinite(found.stack.logits(x)).all()
 
 
@@ -88,9 +94,8 @@ def test_coverage_is_as_promised():
     alpha, n_cal, n_test, draws, covered = 0.2, 30, 40, 25, 0
     for seed in range(draws):
         x, y = frame(60 + n_cal + n_test, seed=100 + seed)
-        found = fit_stack(
-            x[:60], y[:60], StackTask(CLASSES, alpha, seed=seed), [Logistic(), Forest(trees=3)]
-        )
+        rows, task = MemberRows(x[:60], y[:60], 3), StackTask(CLASSES, alpha, seed=seed)
+        found = fit_stack(rows, task, [Logistic(), Forest(trees=3)])
         scores = conftr.thr(found.stack.logits(x[60:]))
         tau = conftr.calibrate(scores[:n_cal], y[60 : 60 + n_cal], alpha)
         covered += int((scores[n_cal:] >= tau)[np.arange(n_test), y[60 + n_cal :]].sum())

@@ -33,7 +33,7 @@ def test_compare_ends_with_a_table_and_a_store(conftr, tmp_path, monkeypatch):
     assert "cross-entropy" in done.stdout
     assert "cross-entropy: its settings are defaults, not searched." in done.stdout
     assert "THR size" in done.stdout
-    assert "digits conftr-class: epoch 2 of 2" in done.stderr
+    assert "digits conftr-class: 2 of 2" in done.stderr
     (file,) = (tmp_path / "results" / "comparisons").iterdir()
     assert f"conftr table {file.relative_to(tmp_path)}" in done.stderr
 
@@ -255,7 +255,7 @@ def test_interrupted_and_taken_up(tmp_path):
         "text": True,
     }
     with subprocess.Popen([*command, "100000"], **settings) as child:
-        assert any("epoch 1 of" in line for line in child.stderr)
+        assert any(": 1 of" in line for line in child.stderr)
         child.send_signal(signal.SIGINT)
         try:
             _, said = child.communicate(timeout=60)

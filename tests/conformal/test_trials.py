@@ -9,7 +9,7 @@ import pytest
 
 import conftr
 from conftr.conformal.trials import measure
-from conftr.members.outside import Logits
+from conftr.members.elsewhere import Logits
 
 
 def pool(n=600, k=5, seed=0):
@@ -95,7 +95,7 @@ def test_without_u_all_functions_make_the_same_sets(score):
     order = np.random.default_rng(child).permutation(600)
     cal, test = order[:300], order[300:]
     tau = conftr.calibrate(logits[cal], labels[cal], 0.1, score=score)
-    clf = conftr.ConformalClassifier(classifier=Logits(range(5)), score=score.__name__)
+    clf = conftr.ConformalClassifier(members=Logits(range(5)), score=score.__name__)
     clf.fit(logits[cal], labels[cal])
     for sets in (
         conftr.predict_set(logits[test], tau, score=score),

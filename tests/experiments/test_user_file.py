@@ -61,7 +61,7 @@ def held_out(own, task, monkeypatch):
 def test_no_fit_with_the_same_seed_holds_out_what_was_swept(file, monkeypatch, alpha, share, seed):
     own = read(file, Wanted("kind"))
     ours = set(rows_to_learn_from(own, seed=seed))
-    task = fitting.FitTask(alpha=alpha, seed=seed, test_share=share)
+    task = fitting.FitTask(ConformalClassifier(alpha, random_state=seed), test_share=share)
     assert len(ours) == 71
     assert not ours & held_out(own, task, monkeypatch)
 
@@ -77,7 +77,7 @@ def test_nor_does_the_estimator(file, monkeypatch):
     own, seen = read(file, Wanted("kind")), []
     frame = pd.read_csv(file).drop(columns="kind")
     for X in (own.X, frame):
-        clf = ConformalClassifier(classifier=GaussianNB(), random_state=0)
+        clf = ConformalClassifier(members=GaussianNB(), random_state=0)
         monkeypatch.setattr(clf, "_calibrate", lambda X, *_: seen.append(np.asarray(X)))
         clf.fit(X, own.y)
     np.testing.assert_array_equal(*seen)

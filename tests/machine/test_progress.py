@@ -16,9 +16,9 @@ def test_a_log_has_few_lines_and_the_last_epoch(monkeypatch):
         now[0] += 10.0
         lines.step("mnist bel", epoch, 100)
     lines.step("mnist bel", 100, 100)
-    assert said[0] == "mnist bel: epoch 1 of 100"
-    assert said[1] == "mnist bel: epoch 4 of 100, 16 min 0 s left"
-    assert said[-1] == "mnist bel: epoch 100 of 100"
+    assert said[0] == "mnist bel: 1 of 100"
+    assert said[1] == "mnist bel: 4 of 100, 16 min 0 s left"
+    assert said[-1] == "mnist bel: 100 of 100"
     assert len(said) == 34
 
 

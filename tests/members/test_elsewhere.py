@@ -5,9 +5,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from conftr.members.elsewhere import Frozen, Function, Outputs, load
+from conftr.members.elsewhere import Function, Probabilities, load
 from conftr.members.member import MemberError, MemberRows
-from conftr.members.scikit import Scikit
+from conftr.members.scikit import Frozen, Scikit
 from small_table import fitted, frame
 
 
@@ -44,7 +44,7 @@ def test_a_frozen_classifier_is_taken_with_its_class_names():
     x, y = numbers()
     names = np.array(["red", "green", "blue"])
     model = LogisticRegression().fit(x, names[y])
-    (member,), _ = fitted(Frozen(FrozenEstimator(model), names), MemberRows(x, y, 3))
+    (member,), _ = fitted(Frozen(FrozenEstimator(model)), MemberRows(x, y, 3, names))
     assert member.name == "LogisticRegression"
     order = [model.classes_.tolist().index(name) for name in names]
     np.testing.assert_allclose(
@@ -56,7 +56,7 @@ def test_logits_of_a_function_stay_as_they_are():
     torch = pytest.importorskip("torch")
     net = torch.nn.Linear(3, 3)
     x, y = numbers()
-    asked = Function(lambda rows: net(torch.tensor(rows, dtype=torch.float32)), "my network")
+    asked = Function(lambda rows: net(torch.tensor(rows, dtype=torch.float32)), "abc", "my network")
     (member,), _ = fitted(asked, MemberRows(x, y, 3))
     expected = net(torch.tensor(x, dtype=torch.float32)).detach().numpy()
     np.testing.assert_array_equal(member.logits(x), expected)
@@ -66,7 +66,7 @@ def test_logits_of_a_function_stay_as_they_are():
 
 def test_outputs_alone_are_enough_and_are_saved():
     p = np.array([[0.2, 0.8], [1.0, 0.0]])
-    (member,), _ = fitted(Outputs(), MemberRows(p, np.array([1, 0], np.int32), 2))
+    (member,), _ = fitted(Probabilities("ab"), MemberRows(p, np.array([1, 0], np.int32), 2))
     found = member.logits(p)
     np.testing.assert_allclose(np.exp(found), p, atol=1e-12)
     assert np.isfinite(found).all()
@@ -84,6 +84,6 @@ def test_outputs_alone_are_enough_and_are_saved():
     ],
 )
 def test_outputs_that_are_no_probabilities_are_refused(outputs, words):
-    (member,), _ = fitted(Outputs(), MemberRows(np.eye(2), np.array([0, 1], np.int32), 2))
+    (member,), _ = fitted(Probabilities("ab"), MemberRows(np.eye(2), np.array([0, 1], np.int32), 2))
     with pytest.raises(ValueError, match=words):
         member.logits(np.array(outputs))

@@ -39,7 +39,7 @@ def other_settings(i):
 
 def fit(settings, i):
     alpha, (x, y) = settings(i)
-    clf = conftr.ConformalClassifier(alpha, method="conformal", epochs=1, random_state=i)
+    clf = conftr.ConformalClassifier(alpha, method="conftr", epochs=1, random_state=i)
     clf.fit(x, y).predict_set(x[:5])
 
 

@@ -2,8 +2,10 @@
 
     DIR/manifest.json               format, identity, versions, and the SHA-256 of every file below
     DIR/model-IDENTITY/
-        settings.json               classes, encoding, network, settings, choices, seed, metrics
-        weights.safetensors         the network's parameters
+        settings.json               classes, settings, choices, seed, metrics
+        stack.json                  members, how they read rows, and the head
+        member-M-F-*                member M's model of fold F: safetensors and JSON, or text
+        head.safetensors            the head's weights, where there is one
         calibration.safetensors     scores of the calibration examples: thresholds for any alpha
         thresholds.csv              thresholds for many alphas, to read
         known_rows.safetensors      digests of rows it has learned from, at most 128 KB
@@ -43,7 +45,7 @@ from conftr.machine import disk
 
 __all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
 
-FORMAT = 2  # 1 knew what groups are made by from their name alone; it is read too
+FORMAT = 3  # 1 and 2 held one network
 
 _MANIFEST, _REPLACED = "manifest.json", "replaced.json"
 LOCK, _STAGED = ".lock", ".conftr-saving"
@@ -260,13 +262,18 @@ def _manifest(path: Path) -> Json:
     try:
         manifest = json.loads(path.read_bytes())
         written, files = manifest["format"], manifest["files"]
-        sound = manifest["identity"] == _identity(files) and {*files.keys()} <= {*packing.NAMES}
+        sound = manifest["identity"] == _identity(files) and all(map(packing.is_name, files))
     except _NONSENSE:
         raise ArtefactError(_damaged(path)) from None
     if isinstance(written, int) and written > FORMAT:
         raise ArtefactError(
             f"{path} has format {written}, and this version of conftr reads up to {FORMAT}: "
             f"install a newer one."
+        )
+    if isinstance(written, int) and 0 < written < FORMAT:
+        raise ArtefactError(
+            f"{path} has format {written}, of a conftr before 0.2, which this version does not "
+            f"read: fit the classifier again."
         )
     if not sound:
         raise ArtefactError(_damaged(path))

@@ -6,7 +6,6 @@ Where a time limit ends it, what was trained until then is there to choose from.
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +16,18 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.network import EncodedNetwork, filled, logits
+from conftr.classifier import deadlines
+from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.recipes import Recipe
 from conftr.conformal.quantile import CalibrationWarning
-from conftr.features import Encoding
+from conftr.features.codes import Matrix
+from conftr.features.encoding import Images
+from conftr.features.spread import Spread
+from conftr.members.member import FittedMember
+from conftr.members.network import TrainedNetwork, filled, in_blocks, normalisation
 from conftr.training import (
     SGD,
+    Fitted,
     Plan,
     Progress,
     TrainingSet,
@@ -40,24 +45,24 @@ class Trained(NamedTuple):
     """A recipe, the network it gave, and the network's logits (n, K) of the validation examples."""
 
     recipe: Recipe
-    network: EncodedNetwork
+    network: FittedMember
     validation: npt.NDArray[np.float32]
 
 
 class Materials(NamedTuple):
-    """What every recipe trains on, and validation inputs; both encoded."""
+    """What every recipe trains on, and validation inputs; both encoded.
 
-    encoding: Encoding
+    reader: what reads the user's rows. encoding: how networks see what was read.
+    """
+
+    reader: Matrix
+    encoding: Spread | Images
     model: Model
     inputs: Any
     labels: npt.NDArray[np.int32]
     validation: Any
     batch_size: int
     seed: int
-
-
-class TimeIsUp(Exception):  # noqa: N818
-    """Raised to end a training run."""
 
 
 def train(
@@ -129,19 +134,15 @@ def _side_by_side(
 
     def progress(now: Progress) -> None:
         step(now.epoch)
-        if time.monotonic() > until:
-            raise TimeIsUp
+        deadlines.check(until)
 
-    if time.monotonic() > until:
-        raise TimeIsUp
+    deadlines.check(until)
     own = {name: np.array([one.own[name] for one in group]) for name in first.own}
     fitted = fit(
         # All from the same start and through the same shuffles.
         trial_keys(materials.seed, 1)[np.zeros(len(group), int)],
         model,
-        TrainingSet(
-            filled(materials.inputs), filled(materials.labels), encoding.shift, encoding.scale
-        ),
+        TrainingSet(filled(materials.inputs), filled(materials.labels), *normalisation(encoding)),
         first.objective,
         Plan(first.epochs, materials.batch_size, SGD(schedule=cosine)),
         rows=np.arange(len(materials.labels)),
@@ -153,13 +154,18 @@ def _side_by_side(
         progress=progress,
     )
     fitted = jax.tree.map(np.asarray, fitted)
-    validation = logits(model, fitted, encoding, materials.validation)
+    validation = in_blocks(model, fitted, encoding, materials.validation)
     return [
-        Trained(one, EncodedNetwork(encoding, model, fitted.trial(i)), validation[i])
+        Trained(one, _member(materials, fitted.trial(i)), validation[i])
         if fitted.failed_step[i] < 0 and _finite((fitted.trial(i).params, validation[i]))
         else None
         for i, one in enumerate(group)
     ]
+
+
+def _member(materials: Materials, fitted: Fitted) -> FittedMember:
+    own = TrainedNetwork(materials.encoding, materials.model, (fitted,))
+    return FittedMember("network", materials.reader, (own,))
 
 
 def _finite(tree: Any) -> bool:

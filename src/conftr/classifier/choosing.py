@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from conftr.classifier.calibration import Calibration, Grouping, calibrated
 from conftr.classifier.evidence import Integers, Numbers, Sets
+from conftr.classifier.stack import Stack
 from conftr.conformal.shaping import Shape
 
 Score: TypeAlias = Callable[[Any], Any]
@@ -41,14 +42,13 @@ class Candidate:
     """A model and its calibration.
 
     name: "cross-entropy", "conformal training" …; words: how it was trained and how it did.
-    inefficiency: the measure above, None where there are no validation data.
-    source: gives logits (n, K) of X.
+    inefficiency: the measure above, None where there is nothing to measure it on.
     """
 
     name: str
     words: str
     inefficiency: float | None
-    source: Any
+    stack: Stack
     calibration: Calibration | None = None
 
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier import dial, head
+from conftr.classifier import deadlines, dial, head
 from conftr.classifier.calibration import ALL, Grouping
-from conftr.classifier.candidates import TimeIsUp
 from conftr.classifier.choosing import MANY, Costs, Question, costs
 from conftr.classifier.cross_fitting import FOLDS, Report, divide
+from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.dial import Point
 from conftr.classifier.head import Head
 from conftr.conformal.arrays import log_softmax
@@ -30,6 +30,9 @@ from conftr.conformal.shaping import Shape
 from conftr.members.member import Fold, Numbers
 
 Labels: TypeAlias = npt.NDArray[Any]
+
+AUTO, BY_CROSS_ENTROPY, BY_CONFTR = "auto", "cross-entropy", "conftr"
+HEADS = (AUTO, head.MEAN, BY_CROSS_ENTROPY, BY_CONFTR)
 
 _ROWS = 10_000  # that a head learns from, at most
 _ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
@@ -43,7 +46,7 @@ class StackTask:
     """What is wanted of a head.
 
     classes: their names, in the order of labels. alpha: the share of sets that may miss the truth.
-    score: whose sets count. shape: wishes. by_knee: find the weight of wishes, in place of theirs.
+    score: whose sets count. shape: wishes. head: which heads are tried, one of `HEADS`.
     by, groups: as in `calibrated`, of the training rows. until: by the monotonic clock.
     """
 
@@ -51,7 +54,7 @@ class StackTask:
     alpha: float
     score: Any = thr
     shape: Shape | None = None
-    by_knee: bool = False
+    head: str = AUTO
     by: Grouping = ALL
     groups: Any = None
     seed: int = 0
@@ -113,20 +116,21 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
         task: What is wanted.
     """
     places, rows = _rows(said, labels, task)
-    tried = _linear(rows)
+    tried = _linear(rows)[: 1 if task.head == head.MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
     curve, point, by_weight = list[Point](), None, dict[float, _Candidate]()
     if _wants_matrices(rows, task):
         plain, wished = _with_matrices(kept, rows, task)
         tried += plain
-        kept = _better(kept, plain)
+        asked_for = task.head == BY_CONFTR and len(plain) > 0
+        kept = min(plain, key=_mean_cost) if asked_for else _better(kept, plain)
         if wished:
             by_weight = {0.0: kept} | wished
             curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
             point = _asked(curve, task)
             kept = by_weight[point.weight]
             tried += wished.values()
-    others = sorted((one for one in tried if one is not kept), key=lambda one: one.costs.mean())
+    others = sorted((one for one in tried if one is not kept), key=_mean_cost)
     measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
     heads = {weight: one.head for weight, one in by_weight.items()}
     why = _why(kept, tried[0], task)
@@ -205,9 +209,9 @@ def _wants_matrices(rows: _Rows, task: StackTask) -> bool:
     classes = len(task.classes)
     if time.monotonic() > task.until:
         return False
-    if task.shape is not None:
+    if task.shape is not None or task.head == BY_CONFTR:
         return classes <= MANY
-    return len(rows.labels) >= _PER_ENTRY * classes**2
+    return task.head != head.MEAN and len(rows.labels) >= _PER_ENTRY * classes**2
 
 
 def _with_matrices(
@@ -217,10 +221,11 @@ def _with_matrices(
     from conftr.classifier import matrices  # which brings JAX
 
     classes = task.classes
-    shapes = {} if task.shape is None else dial.shapes(task.shape, task.by_knee)
-    wanted = matrices.aims(len(classes)) + [
+    tried = matrices.aims(len(classes), task.head)
+    shapes = {} if task.shape is None else dial.shapes(task.shape)
+    wanted = tried + [
         matrices.Aim(
-            f"conformal training with wishes of weight {weight:g}",
+            f"head with wishes of weight {weight:g}",
             shape.loss_matrix(classes),
             shape.class_weights(classes),
         )
@@ -230,8 +235,8 @@ def _with_matrices(
     def report(done: int, total: int) -> None:
         if task.report is not None:
             task.report("head", done, total)
-        if done < total and time.monotonic() > task.until:
-            raise TimeIsUp
+        if done < total:
+            deadlines.check(task.until)
 
     base = kept.head.logits(rows.said)
     try:
@@ -241,10 +246,10 @@ def _with_matrices(
     except TimeIsUp:
         return [], {}
     heads = {one.aim.name: _on_top(kept.head, one, rows) for one in found}
-    plain = [heads[aim.name] for aim in wanted[:3] if aim.name in heads]
+    plain = [heads[aim.name] for aim in tried if aim.name in heads]
     wished = {
         weight: heads[aim.name]
-        for weight, aim in zip(shapes, wanted[3:], strict=True)
+        for weight, aim in zip(shapes, wanted[len(tried) :], strict=True)
         if aim.name in heads
     }
     return plain, wished
@@ -260,7 +265,7 @@ def _asked(curve: Sequence[Point], task: StackTask) -> Point:
     """The point at the weight that was given, or at the knee."""
     assert task.shape is not None
     given = {one.weight: one for one in curve[1:]}.get(dial.given(task.shape))
-    return dial.knee(curve) if task.by_knee or given is None else given
+    return dial.knee(curve) if given is None or dial.by_knee(task.shape) else given
 
 
 def _better(
@@ -273,13 +278,17 @@ def _better(
     """
     if not others:
         return kept
-    best = min(others, key=lambda one: one.costs.mean())
+    best = min(others, key=_mean_cost)
     gain = kept.costs - best.costs
     return best if gain.mean() > (_BEYOND * gain.std() if beyond_noise else 0.0) else kept
+
+
+def _mean_cost(one: _Candidate) -> float:
+    return float(one.costs.mean())
 
 
 def _why(kept: _Candidate, mean: _Candidate, task: StackTask) -> str:
     measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
     told = f"{kept.head.name}, {measure} {kept.costs.mean():.3f} on out-of-fold training rows"
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
-    return f"Head: {told}{beside}."
+    return f"Chosen: {told}{beside}."

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.candidates import TimeIsUp
+from conftr.classifier import deadlines
+from conftr.classifier.deadlines import TimeIsUp
 from conftr.members.member import FittedMember, Fold, Member, MemberRows, Numbers
 
 Report: TypeAlias = Callable[[str, int, int], None]
@@ -38,7 +39,9 @@ class LeftOut:
     why: str
 
 
-def divide(labels: npt.NDArray[Any], count: int, seed: int) -> list[Fold]:
+def divide(
+    labels: npt.NDArray[Any], count: int, seed: int, examples: npt.NDArray[Any] | None = None
+) -> list[Fold]:
     """Divide rows into folds, each class evenly among them.
 
     A class with fewer rows than folds is in as many folds as it has rows.
@@ -47,16 +50,21 @@ def divide(labels: npt.NDArray[Any], count: int, seed: int) -> list[Fold]:
         labels: Classes of the rows, (n,).
         count: How many folds; fewer where there are fewer rows.
         seed: Of the division.
+        examples: The example that each row is a copy of, (n,); copies stay in one fold, or a model
+            would answer for rows that it has seen. None where there are no copies.
 
     Returns:
         For each fold the rows outside it, which train, and its own.
     """
-    n = len(labels)
+    if examples is None:
+        examples = np.arange(len(labels))
+    _, first, example = np.unique(examples, return_index=True, return_inverse=True)
+    n = len(first)
     order = np.random.default_rng([seed, 2]).permutation(n)
-    by_class = order[np.argsort(labels[order], kind="stable")]
-    fold = np.empty(n, np.intp)
-    fold[by_class] = np.arange(n) % min(count, n)
-    places = range(min(count, n))
+    by_class = order[np.argsort(labels[first][order], kind="stable")]
+    of_example = np.empty(n, np.intp)
+    of_example[by_class] = np.arange(n) % min(count, n)
+    fold, places = of_example[example.reshape(-1)], range(min(count, n))
     return [Fold(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in places]
 
 
@@ -83,7 +91,7 @@ def cross_fit(
         The members that were fitted, and those that failed on the data or came too late.
 
     Raises:
-        ValueError: If every member failed.
+        ValueError: If every one of several members failed; a single one raises what it raises.
     """
     found: list[CrossFitted] = []
     left: list[LeftOut] = []
@@ -93,6 +101,8 @@ def cross_fit(
         except TimeIsUp:
             left.append(LeftOut(member.name, "time was up"))
         except (ValueError, TypeError, ArithmeticError, MemoryError) as fault:
+            if len(members) == 1:
+                raise
             left.append(LeftOut(member.name, str(fault)))
     if not found:
         raise ValueError(
@@ -112,8 +122,8 @@ def _fit(
     def progress(done: int, total: int) -> None:
         if report is not None:
             report(member.name, done, total)
-        if done < total and time.monotonic() > until:
-            raise TimeIsUp
+        if done < total:
+            deadlines.check(until)
 
     begun = time.monotonic()
     fitted = member.fit(rows, folds, seed=seed, progress=progress)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.calibration import calibrated
+from conftr.classifier.calibration import Calibration, calibrated
 from conftr.classifier.choosing import Question
+from conftr.classifier.stack import Stack
 from conftr.conformal.shaping import Shape
 
 WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
@@ -30,23 +31,36 @@ class Point(NamedTuple):
     size: float
 
 
-def shapes(shape: Shape, by_knee: bool) -> dict[float, Shape]:
-    """The wishes at several weights, in order: weight -> wishes.
+@dataclass(frozen=True, eq=False)
+class DialPoint:
+    """A point on out-of-fold training rows, and the stack whose head has learned wishes so.
 
-    Args:
-        shape: The wishes as they were given.
-        by_knee: Whether their weight is to be found; else the curve is drawn about the one given.
+    chosen: whether sets are made with it.
     """
+
+    point: Point
+    stack: Stack
+    chosen: bool
+    calibration: Calibration | None = None
+
+
+def by_knee(shape: Shape) -> bool:
+    """Whether the weight of wishes is to be found: none of them has one."""
+    return bool(_wishes(shape)) and all(wish.weight is None for wish in _wishes(shape))
+
+
+def shapes(shape: Shape) -> dict[float, Shape]:
+    """The wishes at several weights, in order, among them the one that was given, if one was."""
     if not _wishes(shape):
         return {1.0: shape}
     own = given(shape)
-    weights = {*WEIGHTS} if by_knee else {*WEIGHTS, own}
+    weights = {*WEIGHTS} if by_knee(shape) else {*WEIGHTS, own}
     return {weight: _scaled(shape, weight / own) for weight in sorted(weights)}
 
 
 def given(shape: Shape) -> float:
     """The largest weight among wishes to avoid and separate, by which a curve names its points."""
-    return max((float(wish.weight) for wish in _wishes(shape)), default=1.0)
+    return max((wish.weight or 1.0 for wish in _wishes(shape)), default=1.0)
 
 
 def _wishes(shape: Shape) -> list[Any]:
@@ -56,7 +70,7 @@ def _wishes(shape: Shape) -> list[Any]:
 
 def _scaled(shape: Shape, factor: float) -> Shape:
     def more(wishes: Any) -> list[Any]:
-        return [replace(wish, weight=wish.weight * factor) for wish in wishes]
+        return [replace(wish, weight=(wish.weight or 1.0) * factor) for wish in wishes]
 
     return Shape(shrink=shape.shrink, avoid=more(shape.avoid), separate=more(shape.separate))
 

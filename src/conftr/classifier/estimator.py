@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone  # type: ignore[import-untyped]
-from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
@@ -26,6 +24,13 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from conftr import features
 from conftr.classifier import choosing, labels, weights
+from conftr.classifier.asked_members import (
+    ONE_NETWORK,
+    Asked,
+    asked,
+    fitted_elsewhere,
+    suitable,
+)
 from conftr.classifier.calibration import (
     Calibration,
     Grouping,
@@ -33,6 +38,7 @@ from conftr.classifier.calibration import (
     grouping,
     warn_of_unseen,
 )
+from conftr.classifier.choosing_head import HEADS, StackTask
 from conftr.classifier.division import (
     Division,
     Order,
@@ -42,14 +48,18 @@ from conftr.classifier.division import (
     order,
     seed_of,
 )
-from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
+from conftr.classifier.stack import logits_of
+from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
 from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
-from conftr.conformal.shown_names import shown
 from conftr.features import frames
-from conftr.members.outside import Logits, Probabilities, Wrapped
+from conftr.features.codes import FrameColumns
+from conftr.members import drawing
+from conftr.members.elsewhere import Logits, Probabilities
+from conftr.members.member import Member, MemberRows
+from conftr.members.scikit import AsGiven, Encoded, Scikit
 
 SCORES: Mapping[str, Callable[[Any], Any]] = {
     "thr": scores.thr,
@@ -62,13 +72,14 @@ SCORES: Mapping[str, Callable[[Any], Any]] = {
 
 # What settings are called elsewhere.
 _MEANT = {
-    "base_estimator": "classifier",
+    "base_estimator": "members",
+    "classifier": "members",
     "class_weights": "class_weight",
     "confidence": "alpha, one minus it",
     "confidence_level": "alpha, one minus it",
     "conformity": "score",
     "conformity_score": "score",
-    "estimator": "classifier",
+    "estimator": "members",
     "groups": "groups of fit",
     "hidden_layer_sizes": "model",
     "loss": "method",
@@ -80,6 +91,18 @@ _MEANT = {
     "scoring": "score",
     "seed": "random_state",
     "wishes": "shape",
+}
+
+
+# Settings of a single network, and what they are where nothing is asked for.
+_OF_A_NETWORK = {
+    "method": "auto",
+    "model": None,
+    "epochs": None,
+    "batch_size": None,
+    "learning_rate": None,
+    "tune": None,
+    "validation_size": None,
 }
 
 
@@ -102,40 +125,55 @@ class _MethodAndSetting:
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Predict sets of classes that hold the truth with probability 1 - alpha.
 
-    The examples of `fit` are divided at random. Most train. Some choose between models. The rest
-    only calibrate, which is what the guarantee rests on; no part is used twice. Copies of one
-    example stay in one part and, outside training, count once. The guarantee is for classes that
-    training examples have; these are `classes_`.
+    Members give log-probabilities, a head combines them, a threshold makes sets. The examples of
+    `fit` are divided at random. Some only calibrate, which is what the guarantee rests on; the
+    others train. Members are fitted on folds of the training examples, so that each of these has
+    answers of models that never saw it: on them members and heads are compared, and the head
+    learns. Copies of one example stay in one part and, outside training, count once. The guarantee
+    is for classes that training examples have; these are `classes_`.
 
-    alpha: the share of sets that may miss the truth. Set after `fit`, it is served at once from the
-        calibration scores, without training: `clf.alpha = 0.02`.
-    method: "cross-entropy", "conformal", an objective such as `conftr.ConfTr(...)`, or "auto":
-        train both and keep what has the smaller sets on validation data, cross-entropy if in doubt.
-    score: the conformity score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a
-        function of logits. `clf.score(X, y)` is scikit-learn's method all the same, accuracy.
-    shape: wishes about sets in class names, a `conftr.Shape`. Conformal training follows them, and
-        "auto" chooses by what they ask for.
-    classifier: a scikit-learn classifier to fit and calibrate in place of a network. One that is
-        fitted goes in as `sklearn.frozen.FrozenEstimator(it)`, outputs of anything else as
-        `conftr.members.Probabilities(classes)` or `Logits`: all examples of `fit` then calibrate.
-    class_weight: in training, a weight for each class by its name, or "balanced"; calibration
-        counts every row once.
-    model: widths of hidden layers, such as (64, 64), or a function of (input shape, number of
-        classes) such as `conftr.training.ConvNet`; None chooses.
-    epochs, batch_size, learning_rate: of training; None chooses.
-    tune: so many settings (learning rate, weight decay, temperature, weights of the losses) around
-        the best of each method are compared on held-out training examples, and the best of them
-        are trained too; None for none.
-    calibration_size, validation_size: a number of examples, or a share of them; None chooses.
-    time_limit: seconds after which no further model is trained; one always is.
-    random_state: seed of the division and of training.
-    progress: called with (what is trained, epochs done, epochs in all) as training goes on.
+    Args:
+        alpha: The share of sets that may miss the truth. Set after `fit`, it is served at once from
+            the calibration scores, without training: `clf.alpha = 0.02`.
+        members: What gives log-probabilities. "auto" is what suits the data; names with commas
+            between ("networks,boosted,forest,extra-trees,logistic"); a classifier of scikit-learn;
+            or a list of such values and of `conftr.members`. A single classifier is fitted once, on
+            all training examples. One that is fitted goes in as `sklearn.frozen.FrozenEstimator(
+            it)`, outputs of anything else as `conftr.members.Probabilities(classes)` or `Logits`:
+            all examples of `fit` then calibrate, unless wishes have to be learned. "one-network"
+            trains a single network, as do settings of one: `method`, `model`, `epochs`,
+            `batch_size`, `learning_rate`, `tune`, `validation_size`.
+        head: "auto" keeps what has the smallest sets, in doubt the simplest; "mean" is the members'
+            mean; "cross-entropy" and "conftr" are trained that way alone.
+        score: The conformity score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a
+            function of logits. `clf.score(X, y)` is scikit-learn's method all the same, accuracy.
+        shape: Wishes about sets in class names, a `conftr.Shape`. The head learns them, on any kind
+            of members. Where pairs to avoid or to separate have no weight, it is found: the knee of
+            the curve of mixed sets against size.
+        method: How a single network is trained: "cross-entropy", "conftr", an objective such as
+            `conftr.ConfTr(...)`, or "auto": train both and keep what has the smaller sets on
+            validation data, cross-entropy if in doubt.
+        class_weight: In training, a weight for each class by its name, or "balanced"; calibration
+            counts every row once.
+        model: Of a single network: widths of hidden layers, such as (64, 64), or a function of
+            (input shape, number of classes) such as `conftr.training.ConvNet`; None chooses.
+        epochs: Of a single network; None chooses.
+        batch_size: Of a single network; None chooses.
+        learning_rate: Of a single network; None chooses.
+        tune: For a single network: so many settings (learning rate, weight decay, temperature,
+            weights of the losses) around the best of each method are compared on held-out training
+            examples, and the best of them are trained too; None for none.
+        calibration_size: A number of examples, or a share of them; None chooses.
+        validation_size: The same, of those that choose between single networks.
+        time_limit: Seconds after which no further member is fitted; one always is.
+        random_state: Seed of the division and of training.
+        progress: Called with (what is fitted, steps done, steps in all) as training goes on.
 
-    What was chosen is told by `method_`, `why_`, `model_`, `batch_size_`, `epochs_`,
-    `learning_rate_`, `n_train_`, `n_validation_`, `n_calibration_`; `n_unseen_` further examples
-    were drawn to calibrate and are of classes that were not learned; `candidates_` holds the chosen
-    model and the best of each other kind, `tried_` all that were trained, `tuning_` what `tune`
-    found.
+    What was chosen is told by `method_`, `why_`, `n_train_`, `n_validation_`, `n_calibration_`;
+    `n_unseen_` further examples were drawn to calibrate and are of classes that were not learned;
+    `candidates_` holds the chosen stack and those it is compared with, `tried_` all that were
+    measured, `left_out_` members that failed or came too late, `dial_` the price of wishes. A
+    single network also leaves `model_`, `batch_size_`, `epochs_`, `learning_rate_`, `tuning_`.
 
     >>> clf = conftr.ConformalClassifier(alpha=0.05, random_state=0).fit(X, y)  # doctest: +SKIP
     >>> clf.predict_set(X_new)  # booleans, a column for each of clf.classes_   # doctest: +SKIP
@@ -148,10 +186,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         alpha: float = 0.1,
         *,
-        method: Any = "auto",
+        members: Any = "auto",
+        head: str = "auto",
         score: Any = "thr",
         shape: Shape | None = None,
-        classifier: Any = None,
+        method: Any = "auto",
         class_weight: Any = None,
         model: Any = None,
         epochs: int | None = None,
@@ -166,10 +205,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Keep the settings; `fit` looks at them."""
         self.alpha = alpha
-        self.method = method
+        self.members = members
+        self.head = head
         self.score = score
         self.shape = shape
-        self.classifier = classifier
+        self.method = method
         self.class_weight = class_weight
         self.model = model
         self.epochs = epochs
@@ -238,7 +278,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
-        self._check_tune()
+        wanted = self._asked()
         self.score_ = _score(self.get_params(deep=False)["score"])
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
@@ -246,30 +286,39 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if drawn is None:
             drawn = self._in_order(X)
             warn_of_copies(drawn)
-        if _is_fitted(self.classifier):
+        if self._only_calibrates(wanted):
             self._refuse_weights(fit_params)
             rows = drawn.one_each(self.seed_)
             division = Division(rows[:0], rows[:0], rows)
-            self._take_over()
         else:
-            division = self._divide(labels.learn(y)[1], drawn)
-            learned = np.concatenate([division.train, division.validation])
-            self.classes_, found = labels.met(y, learned)
-            choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
-            self.known_rows_ = KnownRows.of(drawn, learned)
-            if self.classifier is None:
-                heavier = self._weighted(y, division, fit_params)
-                self._learn(X, found, heavier, by, groups, begun)
-            else:
-                self._fit_classifier(X, y, division, fit_params)
+            division = self._divide(labels.learn(y)[1], drawn, wanted)
+        found = self._learn(X, y, division, wanted, (by, groups), drawn, fit_params, begun)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
-        if not _is_fitted(self.classifier):
+        if not self._only_calibrates(wanted):
             warn_of_unseen_classes(y[held], self.classes_)
             held = held[found[held] >= 0]
         self.n_unseen_ = len(division.calibration) - len(held)
         groups = None if groups is None else groups[held]
         return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
+
+    def planned_members(self, X: Any, y: Any) -> list[str]:
+        """What `fit` would fit on these examples, by name, in its order.
+
+        Args:
+            X: As in `fit`.
+            y: As in `fit`.
+
+        Returns:
+            The names of members; "one network" where settings of one are given.
+        """
+        wanted = self._asked()
+        if wanted == ONE_NETWORK:
+            return ["one network"]
+        X, y = self._checked(X, y, reset=True)
+        classes, found = labels.learn(y)
+        rows = MemberRows(X, found, len(classes))
+        return [one.name for one in (suitable(rows) if isinstance(wanted, str) else wanted)]
 
     def coverage(self, X: Any, y: Any, groups: Any = None, *, alpha: float | None = None) -> float:
         """Share of rows whose set holds their class; one that `fit` never met is always missed.
@@ -307,7 +356,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         groups: as in `fit`; None is as before, "all" one threshold for all.
         """
-        if _is_fitted(self.classifier) and not hasattr(self, "candidates_"):
+        if not hasattr(self, "candidates_") and self._only_calibrates(self._asked()):
             return self._fit(X, y, groups, self.alpha if alpha is None else alpha, {})
         check_is_fitted(self)
         if alpha is not None:
@@ -336,7 +385,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.floating[Any]]:
         """Probabilities (n, K), in the order of `classes_`."""
-        return _probabilities(self._logits(X))
+        return probabilities(self._logits(X))
 
     def predict_set(
         self, X: Any, groups: Any = None, *, alpha: float | None = None
@@ -369,8 +418,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         """What a classifier of the user's takes; else missing values and images are welcome."""
         tags = super().__sklearn_tags__()
-        if hasattr(self.classifier, "__sklearn_tags__"):
-            tags.input_tags = get_tags(self.classifier).input_tags
+        if hasattr(self.members, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.members).input_tags
         else:
             tags.input_tags.allow_nan = True
             tags.input_tags.three_d_array = True
@@ -390,9 +439,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, y
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        if isinstance(self.classifier, Probabilities | Logits):
+        wanted = self._asked()
+        if _of_outputs(wanted):
             return np.asarray(X)
-        if self.classifier is not None:  # which knows best what it takes
+        if _knows_best(wanted):
             return indexable(_with_columns(X))[0]
         if features.is_frame(X):
             if reset:
@@ -405,24 +455,37 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
         return _with_columns(validate_data(self, X, reset=reset, **allowed))
 
-    def _check_tune(self) -> None:
-        if self.tune is None:
-            return
-        checks.number(self.tune, "tune", at_least=2)  # the first is the one that others are around
-        if not isinstance(self.tune, int | np.integer) or self.classifier is not None:
+    def _asked(self) -> Asked:
+        """The members that are asked for; settings of a single network ask for one."""
+        if self.head not in HEADS:
+            raise ValueError(f"head must be one of {', '.join(HEADS)}; got {self.head!r}.")
+        wanted = asked(self.members)
+        own = [name for name, usual in _OF_A_NETWORK.items() if not _is(getattr(self, name), usual)]
+        if own and not isinstance(wanted, str):
             raise ValueError(
-                f"tune must be a whole number, of settings of a network, and None where a "
-                f"classifier is given; got {self.tune!r} and {self.classifier!r}."
+                f"{own[0]} is a setting of a single network, and members are given: leave one of "
+                f"them out. got {own[0]}={getattr(self, own[0])!r}."
             )
+        if self.tune is not None:
+            checks.number(self.tune, "tune", at_least=2)  # the first is what others are around
+            if not isinstance(self.tune, int | np.integer):
+                raise ValueError(f"tune must be a whole number of settings; got {self.tune!r}.")
+        return ONE_NETWORK if own else wanted
+
+    def _only_calibrates(self, wanted: Asked) -> bool:
+        """Whether nothing has to be trained: one model from elsewhere, and no wish."""
+        if isinstance(wanted, str):
+            return False
+        return len(wanted) == 1 and fitted_elsewhere(wanted[0]) and self.shape is None
 
     def _in_order(self, X: Any) -> Order:
         """The order in which rows are drawn; equal outputs need not be those of equal rows."""
-        if isinstance(self.classifier, Probabilities | Logits):
+        if _of_outputs(self._asked()):
             return by_number(len(X), self.seed_)
         return order(X, self.seed_)
 
-    def _divide(self, found: labels.Labels, drawn: Order) -> Division:
-        chooses = self.classifier is None and isinstance(self.method, str)
+    def _divide(self, found: labels.Labels, drawn: Order, wanted: Asked) -> Division:
+        chooses = wanted == ONE_NETWORK and isinstance(self.method, str)
         return divide(
             found,
             drawn,
@@ -435,20 +498,103 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(
         self,
         X: Any,
+        y: npt.NDArray[Any],
+        division: Division,
+        wanted: Asked,
+        grouped: tuple[Grouping, Any],
+        drawn: Order,
+        fit_params: Mapping[str, Any],
+        begun: float,
+    ) -> labels.Labels:
+        """Learn from training rows; the place of each label among the classes, -1 if unknown."""
+        learned = np.concatenate([division.train, division.validation])
+        given = [] if isinstance(wanted, str) else [one for one in wanted if fitted_elsewhere(one)]
+        if given:
+            self.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
+            found = labels.places_or_none(y, self.classes_)
+        else:
+            self.classes_, found = labels.met(y, learned)
+        choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
+        if not given:
+            self.known_rows_ = KnownRows.of(drawn, learned)
+        if wanted == ONE_NETWORK:
+            heavier = self._weighted(y, division, fit_params)
+            self._learn_network(X, found, heavier, *grouped, begun)
+        else:
+            rows = division.train[found[division.train] >= 0]
+            asked_for = None if isinstance(wanted, str) else wanted
+            task = self._task(*grouped, rows, begun)
+            weighted = self._member_rows(X, y, found, rows, asked_for, fit_params)
+            self._keep(_stacked(weighted, task, asked_for, drawn.places[rows]), weighted)
+        return found
+
+    def _task(self, by: Grouping, groups: Any, rows: Rows, begun: float) -> StackTask:
+        return StackTask(
+            self.classes_.tolist(),
+            self.alpha,
+            self.score_,
+            self.shape,
+            self.head,
+            by,
+            None if groups is None else groups[rows],
+            self.seed_,
+            math.inf if self.time_limit is None else begun + self.time_limit,
+            self.progress,
+        )
+
+    def _member_rows(
+        self,
+        X: Any,
+        y: npt.NDArray[Any],
+        found: labels.Labels,
+        rows: Rows,
+        members: Sequence[Member] | None,
+        fit_params: Mapping[str, Any],
+    ) -> MemberRows:
+        """What members are fitted on, with weights and what else their `fit` is to be given."""
+        own = dict(_check_method_params(X, dict(fit_params), indices=rows))
+        own.pop("sample_weight", None)
+        if own and not (members and any(isinstance(one, Scikit) for one in members)):
+            raise TypeError(f"fit takes X, y, groups and sample_weight; got {next(iter(own))!r}.")
+        return MemberRows(
+            _safe_indexing(X, rows),
+            found[rows],
+            len(self.classes_),
+            self.classes_,
+            self._weights(y, rows, fit_params),
+            own,
+        )
+
+    def _keep(self, found: FittedStack, rows: MemberRows) -> None:
+        """Keep a stack, those it is compared with, and how it came about."""
+        told = described(found, len(rows.labels))
+        self.method_, self.why_ = told.candidates[0].name, told.why
+        self.candidates_, self.tried_ = told.candidates, told.tried
+        self.dial_, self.left_out_ = told.dial, tuple(found.left_out)
+        reader = found.stack.reader
+        self.fingerprint_ = fingerprint(rows, found.stack)
+        columns = reader.columns if isinstance(reader, Encoded) else reader
+        if isinstance(columns, FrameColumns):
+            self._name_features(columns.frame.names)
+        classifier = getattr(found.stack.members[0].models[0], "classifier", None)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if isinstance(reader, AsGiven) and hasattr(classifier, name):
+                setattr(self, name, getattr(classifier, name))
+
+    def _learn_network(
+        self,
+        X: Any,
         found: labels.Labels,
         division: Division,
         by: Grouping,
         groups: Any,
         begun: float,
     ) -> None:
-        """Train networks and keep the best of each kind."""
+        """Train single networks and keep the best of each kind."""
         try:
             from conftr.classifier.learn import LearningTask, learn  # which bring JAX
         except ModuleNotFoundError as missing:
-            raise ImportError(
-                f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
-                f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
-            ) from missing
+            raise _needs_jax(missing) from missing
 
         task = LearningTask(
             alpha=self.alpha,
@@ -472,6 +618,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
         self.learning_rate_ = learned.recipe.learning_rate
         self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
+        self.dial_, self.left_out_ = (), ()
 
     def _refuse_weights(self, fit_params: Mapping[str, Any]) -> None:
         given = [*fit_params, *(["class_weight"] if self.class_weight is not None else [])]
@@ -497,7 +644,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "training rows that are held out, and a row that is drawn twice would be on both "
                 "sides."
             )
-        return division._replace(train=weights.drawn(division.train, found, self.seed_))
+        return division._replace(train=drawing.drawn(division.train, found, self.seed_))
 
     def _weights(
         self, y: npt.NDArray[Any], rows: Rows, fit_params: Mapping[str, Any]
@@ -507,42 +654,6 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by_class = weights.of_classes(self.class_weight, y[rows], self.classes_)
         return weights.product(None if own is None else own[rows], by_class)
 
-    def _fit_classifier(
-        self, X: Any, y: Any, division: Division, fit_params: Mapping[str, Any]
-    ) -> None:
-        rows, found = division.train, self._weights(y, division.train, fit_params)
-        given = _check_method_params(X, dict(fit_params), indices=rows)
-        if found is not None:
-            _check_takes_weights(self.classifier)
-            given["sample_weight"] = found
-        source = _fitted(self.classifier, _safe_indexing(X, rows), y[rows], self.classes_, given)
-        self._keep(source, f"Fitted on {len(rows)} examples.")
-
-    def _take_over(self) -> None:
-        """Use what needs no training."""
-        given = self.classifier
-        if isinstance(given, FrozenEstimator):
-            self.classes_ = given.classes_
-            self._keep(Wrapped(given, self.classes_), "Fitted elsewhere.")
-        else:
-            self.classes_ = labels.named(given.classes)
-            self._keep(given, "Computed elsewhere.")
-
-    def _keep(self, source: Any, words: str) -> None:
-        given = self.classifier
-        inner = given.estimator if isinstance(given, FrozenEstimator) else given
-        self.method_ = type(inner).__name__
-        self.why_ = f"{self.method_}: it was given."
-        self.candidates_ = (choosing.Candidate(self.method_, words, None, source),)
-        self.tried_ = ()
-        encoding = getattr(source, "encoding", None)
-        if encoding is not None:
-            self._name_features(encoding.names)
-            return
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(getattr(source, "classifier", None), name):
-                setattr(self, name, getattr(source.classifier, name))
-
     def _name_features(self, names: Sequence[str]) -> None:
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
@@ -551,14 +662,16 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any
     ) -> Self:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()
-
-        def with_calibration(one: choosing.Candidate) -> choosing.Candidate:
-            own = self.score_(one.source.logits(X))
-            return replace(
-                one, calibration=calibrated(own, found, classes=names, by=by, groups=groups)
-            )
-
-        self.candidates_ = tuple(with_calibration(one) for one in self.candidates_)
+        turned = getattr(self, "dial_", ())
+        models = [*self.candidates_, *turned]
+        logits = logits_of([one.stack for one in models], X)
+        known = [
+            calibrated(self.score_(own), found, classes=names, by=by, groups=groups)
+            for own in logits
+        ]
+        renewed = [replace(one, calibration=own) for one, own in zip(models, known, strict=True)]
+        count = len(self.candidates_)
+        self.candidates_, self.dial_ = tuple(renewed[:count]), tuple(renewed[count:])
         self.n_calibration_ = len(found)
         self._serve(alpha)
         return self
@@ -571,7 +684,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self.candidates_[0].source.logits(self._checked_rows(X, reset=False))
+        return self.candidates_[0].stack.logits(self._checked_rows(X, reset=False))
 
     def _sets(self, logits: Any, groups: Any, alpha: float | None) -> npt.NDArray[np.bool_]:
         wanted = self.alpha_
@@ -613,82 +726,10 @@ def fit_in_order(
     return clf._fit(X, y, groups, clf.alpha, {}, drawn)
 
 
-def evidence_of(
-    clf: ConformalClassifier,
-    X_test: Any,
-    y_test: Any,
-    *,
-    groups: Any = None,
-    cells: Sequence[Mapping[str, str]] | None = None,
-    pictures: Any = None,
-    provenance: Mapping[str, Any] | None = None,
-) -> Evidence:
-    """What a fitted classifier, and those it was compared with, show on examples it never saw.
-
-    groups: as in `predict_set`. cells, pictures, provenance: as in `Evidence`, for showing.
-    Examples of classes that were not learned are counted, as every set misses them.
-    """
-    check_is_fitted(clf)
-    X, y = clf._checked(X_test, y_test, reset=False)
-    known = labels.known_rows(y, clf.classes_)
-    unseen, tested = len(y) - len(known), len(y)
-    calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
-    group_names, sizes = [str(name) for name in calibration.names], list(calibration.sizes)
-    places = calibration.places(groups, len(y))
-    if places is not None and (places < 0).any():
-        # What calibration did not see is a group of no examples: its sets hold every class.
-        group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
-        places = np.where(places < 0, len(sizes) - 1, places)
-    X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
-    unseen_before = getattr(clf, "n_unseen_", 0)
-
-    def answers(one: choosing.Candidate) -> ShownCandidate:
-        logits = one.source.logits(X)
-        standing = one.calibration.standing(clf.score_(logits), places)  # type: ignore[union-attr]
-        return ShownCandidate(one.name, one.words, standing, _probabilities(logits))
-
-    return Evidence(
-        classes=tuple(str(name) for name in names),
-        alpha=float(clf.alpha_),
-        score=score_name(clf.score_),
-        labels=labels.places(y, clf.classes_),
-        candidates=tuple(answers(one) for one in clf.candidates_),
-        groups=places,
-        group_names=tuple(group_names),
-        calibration_sizes=tuple(sizes),
-        group_by=calibration.by.column,
-        wishes=() if shape is None else _wishes(shape),
-        unwanted=None if shape is None else _unwanted(shape, names),
-        shrink=None if shape is None else shape.class_weights(names),
-        unseen=unseen,
-        unseen_share=(unseen + unseen_before) / (tested + clf.n_calibration_ + unseen_before),
-        pictures=None if pictures is None else pictures[known],
-        cells=None if cells is None else [cells[row] for row in known],
-        provenance=dict(provenance or {}),
-    )
-
-
 def score_name(score: Callable[[Any], Any]) -> str:
     """The name of a conformity score."""
     known = {function: name for name, function in SCORES.items()}
     return known.get(score) or str(getattr(score, "__name__", score))
-
-
-def _wishes(shape: Shape) -> tuple[str, ...]:
-    shrink = [
-        f"shrink {shown(repr(name))} (weight {weight:g})" for name, weight in shape.shrink.items()
-    ]
-    # `Shape` has written every wish out as `Avoid` or `Separate`.
-    others: Any = (*shape.avoid, *shape.separate)
-    return (*shrink, *(f"{wish} (weight {wish.weight:g})" for wish in others))
-
-
-def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
-    if not (shape.avoid or shape.separate):
-        return None
-    matrix = shape.loss_matrix(names)
-    np.fill_diagonal(matrix, 0)
-    return matrix > 0
 
 
 def _score(score: Any) -> Callable[[Any], Any]:
@@ -713,32 +754,39 @@ def _with_columns(X: Any) -> Any:
     return X
 
 
-def _fitted(
-    classifier: Any, X: Any, y: npt.NDArray[Any], classes: labels.Classes, given: Mapping[str, Any]
-) -> Wrapped:
-    """A classifier fitted on rows as they are, or on our encoding if it takes no categories."""
+def _is(value: Any, usual: Any) -> bool:
+    """Whether a setting is as usual; a value of any kind may be compared."""
+    return value is usual or (isinstance(value, str) and value == usual)
+
+
+def _of_outputs(wanted: Asked) -> bool:
+    return not isinstance(wanted, str) and isinstance(wanted[0], Probabilities | Logits)
+
+
+def _knows_best(wanted: Asked) -> bool:
+    """Whether rows go to the user's own classifiers alone, which know what they take."""
+    return not isinstance(wanted, str) and all(
+        isinstance(one, Scikit) or fitted_elsewhere(one) for one in wanted
+    )
+
+
+def _stacked(
+    rows: MemberRows, task: StackTask, members: Sequence[Member] | None, examples: Any
+) -> FittedStack:
     try:
-        return Wrapped(clone(classifier).fit(X, y, **given), classes)
-    except (TypeError, ValueError):
-        if not (features.is_frame(X) and frames.has_categories(X)):
-            raise
-    encoding = frames.learn(X)
-    return Wrapped(clone(classifier).fit(encoding.encode(X), y, **given), classes, encoding)
+        return fit_stack(rows, task, members, examples)
+    except ModuleNotFoundError as missing:
+        raise _needs_jax(missing) from missing
 
 
-def _check_takes_weights(classifier: Any) -> None:
-    parameters = inspect.signature(classifier.fit).parameters.values()
-    if not any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
-        raise ValueError(
-            f"sample_weight and class_weight cannot be followed: fit of "
-            f"{type(classifier).__name__} takes no weights."
-        )
+def _needs_jax(missing: ModuleNotFoundError) -> ImportError:
+    return ImportError(
+        f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
+        f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
+    )
 
 
-def _is_fitted(classifier: Any) -> bool:
-    return isinstance(classifier, FrozenEstimator | Probabilities | Logits)
-
-
-def _probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Probabilities (n, K) of logits."""
     found: npt.NDArray[Any] = np.exp(log_softmax(logits))
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,19 @@ class ShownCandidate:
     probabilities: Numbers
 
 
+class PricePoint(NamedTuple):
+    """What a weight of the wishes gives on test examples; 0 is without wishes.
+
+    mixed: of the examples whose class the wishes concern, the share of sets that hold two classes
+        that should not be together. size: of all sets, the mean. chosen: whether it is in force.
+    """
+
+    weight: float
+    mixed: float
+    size: float
+    chosen: bool
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Test examples and what each candidate answers on them; the chosen candidate comes first.
@@ -67,6 +80,7 @@ class Evidence:
         misses. unseen_share: of all examples, as estimated from those kept aside.
     wishes: each in words. unwanted: (K, K), true where a set of true class row should not hold
         class column. shrink: (K,) size weights, 1 where nothing was wished.
+    price: the curve of wishes over their weight, where a head has learned them.
     pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
     cells: for tables, column name -> text, of each test example.
     provenance: plain data: versions, seed, file, fingerprint, sizes of the parts, settings, choice.
@@ -86,6 +100,7 @@ class Evidence:
     wishes: tuple[str, ...] = ()
     unwanted: Sets | None = None
     shrink: Numbers | None = None
+    price: tuple[PricePoint, ...] = ()
     pictures: npt.NDArray[np.uint8] | None = None
     cells: Sequence[Mapping[str, str]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +121,12 @@ class Evidence:
 
     def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
         """The sets (m, K) of a candidate at any alpha, as `calibrate` and `predict_set` make."""
-        wanted = self.alpha if alpha is None else alpha
-        ranks = np.array([rank(n, wanted) for n in self.calibration_sizes])
+        return self.made(
+            self.candidates[candidate].standing, self.alpha if alpha is None else alpha
+        )
+
+    def made(self, standing: Integers, alpha: float) -> Sets:
+        """The sets (m, K) at alpha of a model with this standing."""
+        ranks = np.array([rank(n, alpha) for n in self.calibration_sizes])
         needed = ranks[None, :] if self.groups is None else ranks[self.groups][:, None]
-        return self.candidates[candidate].standing >= needed
+        return standing >= needed

@@ -76,6 +76,12 @@ def known_rows(y: npt.NDArray[Any], classes: Classes) -> npt.NDArray[np.intp]:
     return found if len(found) else np.arange(len(y))
 
 
+def places_or_none(y: npt.NDArray[Any], classes: Classes) -> Labels:
+    """The place of each label among known classes, (n,); -1 for any other."""
+    known = {name: place for place, name in enumerate(classes.tolist())}
+    return np.array([known.get(value, -1) for value in y.tolist()], np.int32)
+
+
 def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
     """The place of each label among known classes, (n,)."""
     known = {name: place for place, name in enumerate(classes.tolist())}

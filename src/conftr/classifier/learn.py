@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 
-from conftr import features
 from conftr.classifier import candidates, choosing, recipes
 from conftr.classifier.calibration import Grouping
 from conftr.classifier.candidates import Materials, Report, Trained
@@ -20,8 +17,12 @@ from conftr.classifier.division import Division, Rows, held_out
 from conftr.classifier.labels import Labels
 from conftr.classifier.recipes import Recipe
 from conftr.classifier.refining import Search, refine
+from conftr.classifier.stack import Stack
 from conftr.conformal import checks
 from conftr.conformal.shaping import Shape
+from conftr.features import codes
+from conftr.machine import digests
+from conftr.members.network import encoding_of
 from conftr.training.models import Model
 
 
@@ -88,13 +89,15 @@ def learn(
         choice, tried = _chosen(task, trained, ask(division.validation))
         told += _searched(task, account, any(trained[choice.first] is one for one in networks))
     return Learned(
-        tuple(Candidate(*tried[i], trained[i].network) for i in choice.places.values()),
+        tuple(
+            Candidate(*tried[i], Stack((trained[i].network,), None)) for i in choice.places.values()
+        ),
         trained[choice.first].recipe,
         materials.model,
         materials.batch_size,
         tuple(tried),
         choice.why + told,
-        _fingerprint(materials.inputs, materials.labels),
+        digests.of_arrays(materials.inputs, materials.labels),
         account,
     )
 
@@ -152,15 +155,18 @@ def _materials(task: LearningTask, X: Any, labels: Labels, division: Division) -
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
     train = _safe_indexing(X, division.train)
-    encoding = features.learn(train)
-    inputs = encoding.encode(train)
+    reader = codes.learn(train)
+    read = reader.encode(train)
+    encoding = encoding_of(reader, read)
+    inputs = encoding.encode(read)
     held = _safe_indexing(X, division.validation)
     return Materials(
+        reader,
         encoding,
         recipes.model_for(task.model, encoding.inputs, len(task.classes), n),
         inputs,
         labels[division.train],
-        encoding.encode(held) if len(division.validation) else inputs[:0],
+        encoding.encode(reader.encode(held)) if len(division.validation) else inputs[:0],
         _batch_size(task, n),
         task.seed,
     )
@@ -235,12 +241,3 @@ def _searched(task: LearningTask, account: Mapping[str, Any], kept: bool) -> str
         f" {account['settings']} settings of {' and of '.join(account['found'])} were compared on "
         f"{account['rows']} held-out training examples; {verdict}."
     )
-
-
-def _fingerprint(*arrays: Any) -> str:
-    """16 hexadecimal digits of the SHA-256 of arrays."""
-    sha = hashlib.sha256()
-    for array in arrays:
-        sha.update(f"{array.dtype} {array.shape}".encode())
-        sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return sha.hexdigest()[:16]

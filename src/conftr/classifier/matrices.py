@@ -69,14 +69,20 @@ class Residual:
         return x + x @ params["matrix"] + params["bias"], state
 
 
-def aims(classes: int) -> list[Aim]:
-    """What is tried where nobody wishes anything: cross-entropy, ConfTr without and with L = I."""
+def aims(classes: int, head: str = "auto") -> list[Aim]:
+    """What is tried where nobody wishes anything: cross-entropy, ConfTr without and with L = I.
+
+    Args:
+        classes: How many there are.
+        head: "auto" for all, or "cross-entropy" or "conftr" for those of one kind.
+    """
     nothing, even = np.zeros((classes, classes)), np.ones(classes)
-    return [
-        Aim("matrix by cross-entropy", nothing, even, 0.0),
-        Aim("conformal training", nothing, even),
-        Aim("conformal training with class loss", np.eye(classes), even),
+    plain = [Aim("head by cross-entropy", nothing, even, 0.0)]
+    conformal = [
+        Aim("head by conformal training", nothing, even),
+        Aim("head by conformal training with class loss", np.eye(classes), even),
     ]
+    return {"cross-entropy": plain, "conftr": conformal}.get(head, plain + conformal)
 
 
 def train(

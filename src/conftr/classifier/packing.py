@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
@@ -17,26 +18,27 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from conftr import features
 from conftr.classifier.calibration import Calibration, Grouping
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
-from conftr.classifier.evidence import Evidence, ShownCandidate
+from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
 from conftr.classifier.repeats import KnownRows
+from conftr.classifier.stack import Stack
+from conftr.classifier.stack import load as load_stack
 from conftr.conformal import metrics
 from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.data.spreadsheets import cell
-from conftr.members.outside import Logits, Probabilities, Wrapped
+from conftr.members.elsewhere import Logits, OutputColumns, Probabilities
+from conftr.members.member import MemberError
 
 Json: TypeAlias = Any
 Files: TypeAlias = dict[str, bytes]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-SETTINGS, WEIGHTS = "settings.json", "weights.safetensors"
+SETTINGS = "settings.json"
 CALIBRATION, THRESHOLDS = "calibration.safetensors", "thresholds.csv"
 SHOWN, SHOWN_ARRAYS = "evidence.json", "evidence.safetensors"
 KNOWN = "known_rows.safetensors"
-NAMES = (SETTINGS, WEIGHTS, CALIBRATION, THRESHOLDS, KNOWN, SHOWN, SHOWN_ARRAYS)
 
 _ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 # What `fit` leaves behind that is plain data.
@@ -55,8 +57,11 @@ _FITTED = (
     "tuning_",
     "fingerprint_",
 )
+_NAMES = re.compile(
+    r"(settings|evidence|stack)\.json|(calibration|evidence|known_rows|head)\.safetensors|"
+    r"thresholds\.csv|member-\d+-\d+-\w+\.(json|safetensors|txt)"
+)
 _EVIDENCE_ARRAYS = ("labels", "groups", "unwanted", "shrink", "pictures")
-_GIVEN = {"Probabilities": Probabilities, "Logits": Logits}
 
 
 class ArtefactError(ValueError):
@@ -66,21 +71,15 @@ class ArtefactError(ValueError):
 def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
     """A classifier, and what it showed on test examples, as files by name."""
     _refuse_others(clf)
-    source = clf.candidates_[0].source
-    if isinstance(source, Wrapped):
-        raise ArtefactError(
-            f"{clf.method_} is a classifier of scikit-learn, which only pickle could save, and "
-            f"pickle runs whatever a file says. Keep it in a way of your own, calibrate its "
-            f"predict_proba with ConformalClassifier(classifier=conftr.members.Probabilities("
-            f"classes)), and save that."
-        )
-    files = {
+    try:
+        files = clf.candidates_[0].stack.files()
+    except MemberError as fault:
+        raise ArtefactError(str(fault)) from None
+    files |= {
         SETTINGS: json_bytes(_settings(clf, evidence)),
         CALIBRATION: _calibration_bytes(clf.calibration_),
         THRESHOLDS: _thresholds(clf),
     }
-    if not isinstance(source, Probabilities | Logits):
-        files[WEIGHTS] = _tensors(_weights(source.fitted))
     if hasattr(clf, "known_rows_"):
         known = clf.known_rows_
         files[KNOWN] = _tensors({"digests": known.digests, "whole": np.array([known.whole])})
@@ -93,7 +92,7 @@ def _refuse_others(clf: object) -> None:
         raise ArtefactError(
             f"conftr saves a fitted conftr.ConformalClassifier; got {_kind(clf)}. Keep a model of "
             f"your own in its library's way, and save its calibration: fit ConformalClassifier("
-            f"classifier=conftr.members.Probabilities(classes)) on its probabilities, and save "
+            f"members=conftr.members.Probabilities(classes)) on its probabilities, and save "
             f"that."
         )
     if not hasattr(clf, "candidates_"):
@@ -128,18 +127,27 @@ def unpack(files: Files) -> ConformalClassifier:
     if KNOWN in files:
         known = safetensors.numpy.load(files[KNOWN])
         clf.known_rows_ = KnownRows(known["digests"], bool(known["whole"][0]))
-    by, names = _grouping(told["calibration"], files), told["calibration"]["names"]
-    calibration = _calibration(by, names, files[CALIBRATION], len(clf.classes_))
-    kind = told["model"]["kind"]
-    if kind in _GIVEN:
-        source = clf.classifier = _GIVEN[kind](clf.classes_.tolist())
-    else:
-        source = _network(told, files)
-        clf.model_ = source.model
+    by = Grouping(told["calibration"]["kind"], told["calibration"]["column"])
+    names, classes = told["calibration"]["names"], clf.classes_.tolist()
+    calibration = _calibration(by, names, files[CALIBRATION], len(classes))
+    stack = load_stack(files, len(classes))
+    if stack.of_outputs:
+        clf.members = _outputs(stack)(classes)
     name, words, inefficiency = told["chosen"]
-    clf.candidates_ = (Candidate(name, words, inefficiency, source, calibration),)
+    clf.candidates_ = (Candidate(name, words, inefficiency, stack, calibration),)
     clf.thresholds_ = calibration.thresholds(clf.alpha_)
     return clf
+
+
+def _outputs(stack: Stack) -> type[Probabilities] | type[Logits]:
+    (model,) = stack.members[0].models
+    assert isinstance(model, OutputColumns)
+    return Probabilities if model.are_probabilities else Logits
+
+
+def is_name(name: str) -> bool:
+    """Whether a file of a saved classifier may be called so."""
+    return _NAMES.fullmatch(name) is not None
 
 
 def unpack_evidence(files: Files) -> Evidence | None:
@@ -153,6 +161,7 @@ def unpack_evidence(files: Files) -> Evidence | None:
     )
     for name in ("classes", "group_names", "calibration_sizes", "wishes"):
         told[name] = tuple(told[name])
+    told["price"] = tuple(PricePoint(*one) for one in told["price"])
     parts: dict[str, Any] = {name: arrays.get(name) for name in _EVIDENCE_ARRAYS}
     return Evidence(**told, **parts, candidates=shown)
 
@@ -171,7 +180,6 @@ def json_bytes(data: Json) -> bytes:
 def _settings(clf: ConformalClassifier, evidence: Evidence | None) -> Json:
     chosen, calibration = clf.candidates_[0], clf.calibration_
     names = getattr(clf, "feature_names_in_", None)
-    encoding = getattr(chosen.source, "encoding", None)
     return {
         "classes": {"type": clf.classes_.dtype.str, "values": _plain(clf.classes_.tolist())},
         "parameters": _plain_parameters(clf),
@@ -180,9 +188,7 @@ def _settings(clf: ConformalClassifier, evidence: Evidence | None) -> Json:
         "tried": [list(one) for one in clf.tried_],
         "metrics": None if evidence is None else _metrics(evidence),
         "calibration": {**asdict(calibration.by), "names": _plain(list(calibration.names))},
-        "model": _model(chosen.source),
         "feature_names": None if names is None else names.tolist(),
-        "encoding": None if encoding is None else encoding.to_json(),
     }
 
 
@@ -204,9 +210,9 @@ def _plain_parameters(clf: ConformalClassifier) -> Json:
             f"score must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
         )
     found = clf.get_params(deep=False)
-    found |= {"score": name, "classifier": None, "class_weight": None, "progress": None}
+    found |= {"score": name, "members": "auto", "class_weight": None, "progress": None}
     found["method"] = str(found["method"])
-    found["model"] = None  # what came of it is `model_`
+    found["model"] = None  # what came of it is in the stack
     if not isinstance(found["random_state"], int | np.integer):
         found["random_state"] = None
     shape = found["shape"]
@@ -245,52 +251,6 @@ def _plain(value: Any) -> Json:
     return str(value) if isinstance(value, str) else value
 
 
-def _model(source: Any) -> Json:
-    from conftr.training.models import MLP, ConvNet
-
-    if isinstance(source, Probabilities | Logits):
-        return {"kind": type(source).__name__}
-    kind = type(source.model).__name__
-    if not isinstance(source.model, MLP | ConvNet):
-        raise ArtefactError(
-            f"model must be a conftr.training.MLP or ConvNet to be saved; {kind} is code of yours."
-        )
-    return {"kind": kind} | asdict(source.model)
-
-
-def _network(told: Json, files: Files) -> Any:
-    import jax
-
-    from conftr.classifier.network import EncodedNetwork
-    from conftr.training import Fitted
-    from conftr.training.epochs import named_leaves
-    from conftr.training.models import MLP, ConvNet
-
-    kinds: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
-    settings = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in told["model"].items()
-        if name != "kind"
-    }
-    model = kinds[told["model"]["kind"]](**settings)
-    params, state = jax.eval_shape(model.init, jax.random.key(0))
-    expected, structure = named_leaves({"params": params, "state": state})
-    found = safetensors.numpy.load(files[WEIGHTS])
-    for name, leaf in expected.items():
-        if name not in found or (found[name].shape, found[name].dtype) != (leaf.shape, leaf.dtype):
-            raise ArtefactError(f"{WEIGHTS} does not hold {name} of shape {leaf.shape}.")
-    tree = structure.unflatten(found[name] for name in expected)
-    fitted = Fitted(tree["params"], tree["state"], np.zeros(0, np.float32), np.array(-1, np.int32))
-    return EncodedNetwork(features.from_json(told["encoding"]), model, fitted)
-
-
-def _weights(fitted: Any) -> Arrays:
-    from conftr.training.epochs import named_leaves
-
-    named, _ = named_leaves({"params": fitted.params, "state": fitted.state})
-    return named
-
-
 def _calibration_bytes(calibration: Calibration) -> bytes:
     return _tensors(
         {
@@ -318,19 +278,6 @@ def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Cali
     if any((own[1:] < own[:-1]).any() for own in parts):
         raise ArtefactError(f"{CALIBRATION} must hold the scores of each group in rising order.")
     return Calibration(by, names, tuple(parts))
-
-
-def _grouping(told: Json, files: Files) -> Grouping:
-    """What makes the groups. Format 1 told kinds and columns apart by their names alone.
-
-    There, a column called "class" or "all" was saved as "group"; the evidence has its name.
-    """
-    if "kind" in told:
-        return Grouping(told["kind"], told["column"])
-    if told["by"] in ("all", "class"):
-        return Grouping(told["by"])
-    asked = json.loads(files[SHOWN])["provenance"].get("group_by") if SHOWN in files else None
-    return Grouping("column", asked or told["by"])
 
 
 def _thresholds(clf: ConformalClassifier) -> bytes:

@@ -22,7 +22,7 @@ from conftr.conformal.quantile import Nearest, examples_needed
 from conftr.conformal.shaping import Shape, identity
 from conftr.training.models import MLP, Model
 
-METHODS = ("auto", "cross-entropy", "conformal")
+METHODS = ("auto", "cross-entropy", "conftr")
 
 _WEAK, _STRONG = 0.0005, 0.005  # weight decay
 _STEPS = 10_000  # of a training run, about; fewer where a network takes long
@@ -145,11 +145,11 @@ def recipes(
     conformal = _conformal(trained_alpha(alpha, batch_size), len(classes), lengths)
     if shape is not None:
         wished = _wished(conformal, shape, classes)
-        conformal = wished + conformal if method == "conformal" else conformal + wished
+        conformal = wished + conformal if method == "conftr" else conformal + wished
     found = {
         "auto": plain + conformal,
         "cross-entropy": plain,
-        "conformal": conformal + plain,  # cross-entropy to compare with
+        "conftr": conformal + plain,  # cross-entropy to compare with
     }[method]
     if learning_rate is None:
         return found

@@ -7,15 +7,16 @@ all training examples, and has to prove itself on validation examples like any o
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from conftr.classifier import candidates
-from conftr.classifier.candidates import Materials, Report, TimeIsUp, Trained, in_silence
+from conftr.classifier import candidates, deadlines
+from conftr.classifier.candidates import Materials, Report, Trained, in_silence
+from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.division import Rows
 from conftr.classifier.recipes import Recipe
+from conftr.members.network import normalisation
 from conftr.search.held_out import HeldOut
 from conftr.search.tuning import Tuned, tune
 from conftr.training import Progress, TrainingSet
@@ -82,16 +83,12 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
     def progress(now: Progress) -> None:
         if search.report is not None:
             search.report(f"settings for {recipe.family}", now.epoch, now.epochs)
-        if time.monotonic() > search.until:
-            raise TimeIsUp
+        deadlines.check(search.until)
 
-    if time.monotonic() > search.until:
-        raise TimeIsUp
+    deadlines.check(search.until)
     held_out = HeldOut(
         materials.model,
-        TrainingSet(
-            materials.inputs[search.rows], labels[search.rows], encoding.shift, encoding.scale
-        ),
+        TrainingSet(materials.inputs[search.rows], labels[search.rows], *normalisation(encoding)),
         materials.inputs[search.held],
         search.measure,
     )

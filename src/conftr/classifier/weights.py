@@ -17,8 +17,6 @@ from conftr.conformal import checks
 
 Weights: TypeAlias = npt.NDArray[np.float64]
 
-_MOST = 4  # times as many rows as there are may be drawn, so that light ones are met too
-
 
 def of_rows(sample_weight: Any, n: int) -> Weights | None:
     """The weight of each of n rows, (n,), if there are any."""
@@ -62,19 +60,4 @@ def product(*weights: Weights | None) -> Weights | None:
     found: Weights = np.prod(given, axis=0)
     if not found.any():
         raise ValueError("the weights of the rows that train must not all be 0.")
-    return found
-
-
-def drawn(rows: npt.NDArray[np.intp], weights: Weights, seed: int) -> npt.NDArray[np.intp]:
-    """Rows, each as often as its weight asks for, up to one; as many as let the lightest be met.
-
-    At regular steps along the summed weights, from a random start: equal weights draw every row
-    once.
-    """
-    weights = weights / weights.mean()
-    n = min(_MOST * len(rows), round(len(rows) / weights[weights > 0].min()))
-    ends = np.cumsum(weights)
-    start = np.random.default_rng([seed, 2]).random()
-    places = np.searchsorted(ends, (np.arange(n) + start) * (ends[-1] / n), side="right")
-    found: npt.NDArray[np.intp] = rows[np.minimum(places, len(rows) - 1)]
     return found

@@ -18,11 +18,20 @@ class Score(StrEnum):
 
 
 class Method(StrEnum):
-    """How the model is trained."""
+    """How one network is trained."""
 
     AUTO = "auto"
     CROSS_ENTROPY = "cross-entropy"
-    CONFORMAL = "conformal"
+    CONFTR = "conftr"
+
+
+class HeadOption(StrEnum):
+    """How members are combined."""
+
+    AUTO = "auto"
+    MEAN = "mean"
+    CROSS_ENTROPY = "cross-entropy"
+    CONFTR = "conftr"
 
 
 ALPHA = "Share of the sets that may miss the true class"

@@ -48,8 +48,21 @@ def fit(
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the settings', else 0.1")
     ] = None,
     score: opt.ScoreOption = opt.Score.THR,
+    members: Annotated[
+        str,
+        typer.Option(
+            help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
+            "logistic.",
+            show_default="auto: what suits the data",
+        ),
+    ] = "auto",
+    quick: Annotated[bool, typer.Option("--quick", help="Train one network and no more.")] = False,
+    head: Annotated[
+        opt.HeadOption, typer.Option(help="How members are combined; auto keeps the smaller sets.")
+    ] = opt.HeadOption.AUTO,
     method: Annotated[
-        opt.Method, typer.Option(help="How to train; auto keeps what has the smaller sets.")
+        opt.Method,
+        typer.Option(help="How one network is trained; other than auto, there is but one."),
     ] = opt.Method.AUTO,
     settings: Annotated[
         Path | None,
@@ -86,6 +99,7 @@ def fit(
     """
     place = out or Path(f"{Path(file).stem}-conftr")
     with in_words(_stopped(place)), watched(quiet or as_json) as watch, noted(watch):
+        from conftr.classifier.estimator import ConformalClassifier
         from conftr.cli import wishes
         from conftr.data.own import Wanted, by_text, read
         from conftr.experiments.user_file import Chosen, chosen_for_fit
@@ -106,22 +120,20 @@ def fit(
         chosen = Chosen(0.1 if alpha is None else alpha, {})
         if settings:
             chosen = chosen_for_fit(read_settings(settings), own, file, alpha=alpha, seed=seed)
-        result = fitting.fit(
-            own,
-            fitting.FitTask(
-                alpha=chosen.alpha,
-                score=score,
-                method=method,
-                shape=shape,
-                by_class=wanted.by_class,
-                tune=tune,
-                time_limit=time_limit,
-                test_share=test_share,
-                seed=seed,
-                training=chosen.training,
-            ),
-            watch.step,
+        training = {"method": str(method), "members": "one-network" if quick else members}
+        clf = ConformalClassifier(
+            chosen.alpha,
+            score=str(score),
+            head=str(head),
+            shape=shape,
+            tune=tune,
+            time_limit=time_limit,
+            random_state=seed,
+            **training | chosen.training,
         )
+        task = fitting.FitTask(clf, wanted.by_class, test_share)
+        watch.note(fitting.plan(own, task))
+        result = fitting.fit(own, task, watch.step)
         for note in result.notes:
             watch.note(note)
         _finish(result, place, as_json=as_json)
@@ -163,21 +175,22 @@ def calibrate(
     """
     place = out or Path(f"{file.stem}-conftr")
     with in_words(_stopped(place)), watched(quiet or as_json) as watch, noted(watch):
+        from conftr.classifier.estimator import ConformalClassifier
         from conftr.data.own import Wanted
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
         wanted = Wanted(target, labels, drop=tuple(drop or ())).grouped_by(group_by)
-        asked = fitting.FitTask(test_share=test_share, seed=seed)
+        clf = ConformalClassifier(
+            0.1 if alpha is None else alpha, score=str(score or opt.Score.THR), random_state=seed
+        )
+        task = fitting.FitTask(clf, test_share=test_share)
         before = None
         if model in calibrating.OUTPUTS:
-            task = dataclasses.replace(
-                asked, alpha=0.1 if alpha is None else alpha, score=score or opt.Score.THR
-            )
             names = classes.split(",") if classes else ()
             result = calibrating.outputs(model, file, wanted, task, names)
         else:
-            result, before = calibrating.saved(Path(model), file, wanted, asked, alpha)
+            result, before = calibrating.saved(Path(model), file, wanted, task, alpha)
         for note in result.notes:
             watch.note(note)
         _finish(result, place, as_json=as_json, before=before)

@@ -60,12 +60,12 @@ def _shrink(text: str, classes: Mapping[str, Hashable]) -> dict[Hashable, float]
 def _avoid(text: str, classes: Mapping[str, Hashable]) -> list[Avoid]:
     usage = '"coat,shirt" or, one way, "coat->shirt"'
     wish = _read("avoid", text, classes, usage)
-    weight = 1.0 if wish.weight is None else wish.weight
     if wish.sign == "->":
-        return [Avoid(*pair, weight, one_way=True) for pair in product(wish.names, wish.others)]
+        pairs = product(wish.names, wish.others)
+        return [Avoid(*pair, wish.weight, one_way=True) for pair in pairs]
     if wish.sign or len(wish.names) < 2:
         raise ValueError(f"--avoid takes classes, as in {usage}; got {text!r}.")
-    return [Avoid(*pair, weight) for pair in combinations(wish.names, 2)]
+    return [Avoid(*pair, wish.weight) for pair in combinations(wish.names, 2)]
 
 
 def _separate(text: str, classes: Mapping[str, Hashable]) -> Separate:
@@ -73,8 +73,7 @@ def _separate(text: str, classes: Mapping[str, Hashable]) -> Separate:
     wish = _read("separate", text, classes, usage)
     if not wish.sign:
         raise ValueError(f"--separate takes two groups of classes, as in {usage}; got {text!r}.")
-    weight = 1.0 if wish.weight is None else wish.weight
-    return Separate(wish.names, wish.others, weight, one_way=wish.sign == "->")
+    return Separate(wish.names, wish.others, wish.weight, one_way=wish.sign == "->")
 
 
 def _read(option: str, text: str, classes: Mapping[str, Hashable], usage: str) -> Wish:

@@ -28,11 +28,14 @@ def identity(n_classes: int) -> Numbers:
 
 @dataclass(frozen=True)
 class Avoid:
-    """Keep `other` out of the sets of true class `truth`, and the reverse unless `one_way`."""
+    """Keep `other` out of the sets of true class `truth`, and the reverse unless `one_way`.
+
+    Without a weight, `ConformalClassifier` finds one; in a loss matrix it is 1.
+    """
 
     truth: Hashable
     other: Hashable
-    weight: float = 1.0
+    weight: float | None = None
     one_way: bool = False
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
@@ -47,11 +50,14 @@ class Avoid:
 
 @dataclass(frozen=True)
 class Separate:
-    """Keep the classes of `others` out of the sets of `group`, and the reverse unless `one_way`."""
+    """Keep the classes of `others` out of the sets of `group`, and the reverse unless `one_way`.
+
+    Without a weight, `ConformalClassifier` finds one; in a loss matrix it is 1.
+    """
 
     group: Sequence[Hashable]
     others: Sequence[Hashable]
-    weight: float = 1.0
+    weight: float | None = None
     one_way: bool = False
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
@@ -87,7 +93,8 @@ class Shape:
         for name, weight in self.shrink.items():
             checks.number(weight, f"the weight of shrink {name!r}", above=0)
         for wish in self._wishes():
-            checks.number(wish.weight, f"the weight of {wish}", above=0)
+            if wish.weight is not None:
+                checks.number(wish.weight, f"the weight of {wish}", above=0)
 
     def class_weights(self, classes: Classes) -> Numbers:
         """omega (K,): the wished weight, 1 elsewhere. `classes`: their number, or their names."""
@@ -104,16 +111,17 @@ class Shape:
         """L (K, K): the identity with the wished weights off the diagonal, which stays 1."""
         index, matrix = _index(classes), identity(_count(classes))
         for wish in self._wishes():
+            weight = 1.0 if wish.weight is None else wish.weight
             for truth, other in wish.pairs():
                 y, k = index(truth), index(other)
                 if y == k:
                     raise ValueError(f"{wish}: class {truth!r} cannot be kept from itself.")
-                if matrix[y, k] not in (0.0, wish.weight):
+                if matrix[y, k] not in (0.0, weight):
                     raise ValueError(
                         f"{wish}: true class {truth!r} and class {other!r} already have weight "
-                        f"{matrix[y, k]:g} from another wish; {wish.weight:g} contradicts it."
+                        f"{matrix[y, k]:g} from another wish; {weight:g} contradicts it."
                     )
-                matrix[y, k] = wish.weight
+                matrix[y, k] = weight
         return matrix
 
     def _wishes(self) -> list[Avoid | Separate]:

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from sklearn.base import clone  # type: ignore[import-untyped]
 
 from conftr.classifier import artefact
 from conftr.classifier.calibration import ALL, CLASS, Grouping
 from conftr.classifier.division import by_number, order, seed_of
-from conftr.classifier.estimator import ConformalClassifier, evidence_of
+from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
+from conftr.classifier.testing import evidence_of
 from conftr.conformal import checks
 from conftr.data import DataError
 from conftr.data.own import Own, Wanted, blocks, origin, places, read
@@ -22,7 +24,7 @@ from conftr.data.own.examples import sha256
 from conftr.data.own.labels import Labels
 from conftr.jobs.fitting import FitTask, Result, divided, show
 from conftr.jobs.predicting import as_taken, group_column, inputs_of
-from conftr.members.outside import Logits, Probabilities
+from conftr.members.elsewhere import Logits, Probabilities
 
 OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
     "probabilities": Probabilities,
@@ -74,17 +76,17 @@ def saved(
     clf, told = artefact.load(model), _provenance(model)
     wanted = _as_before(clf, wanted, told)
     learned_from = _refuse_training_file(clf, file, told)
-    task = replace(task, alpha=clf.alpha_ if alpha is None else alpha, by_class=wanted.by_class)
+    task = replace(task, by_class=wanted.by_class)
     own = _read_for(clf, file, wanted)
     before = None
     if _grouping(wanted) == clf.calibration_.by:
         before = evidence_of(clf, own.X, own.y, groups=own.groups)
-    is_outputs = isinstance(clf.classifier, Probabilities | Logits)
+    is_outputs = clf.candidates_[0].stack.of_outputs
     seed = seed_of(task.seed)
     parts = divided(by_number(len(own.y), seed) if is_outputs else order(own.X, seed), task)
     fresh = own.take(parts.rest[parts.drawn.one_each(seed)])
     groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
-    clf.calibrate(fresh.X, fresh.y, task.alpha, groups)
+    clf.calibrate(fresh.X, fresh.y, clf.alpha_ if alpha is None else alpha, groups)
     more = {"outputs": told["outputs"]} if is_outputs and "outputs" in told else learned_from
     shown = show(clf, own.take(parts.test), task, more)
     return Result(clf, shown, (*own.notes, *parts.notes)), before
@@ -147,12 +149,7 @@ def outputs(kind: str, file: Path, wanted: Wanted, task: FitTask, names: Sequenc
     task = replace(task, by_class=wanted.by_class)
     parts = divided(by_number(len(own.y), seed_of(task.seed)), task)
     fresh = own.take(parts.rest)
-    clf = ConformalClassifier(
-        alpha=task.alpha,
-        score=str(task.score),
-        classifier=OUTPUTS[kind](classes),
-        random_state=task.seed,
-    )
+    clf = clone(task.clf).set_params(members=OUTPUTS[kind](classes))
     clf.fit(fresh.X, fresh.y, "class" if task.by_class else fresh.groups)
     clf.why_ = "They were computed elsewhere; nothing was trained."
     shown = show(clf, own.take(parts.test), task, {"outputs": kind})

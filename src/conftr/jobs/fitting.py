@@ -9,12 +9,14 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone  # type: ignore[import-untyped]
 
 from conftr.classifier import repeats
+from conftr.classifier.cross_fitting import FOLDS
 from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
-from conftr.classifier.estimator import ConformalClassifier, evidence_of, fit_in_order
+from conftr.classifier.estimator import ConformalClassifier, fit_in_order
 from conftr.classifier.evidence import Evidence
-from conftr.conformal.shaping import Shape
+from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
 from conftr.data.own import Own
 from conftr.jobs.showing import cells, pictures
@@ -22,27 +24,23 @@ from conftr.jobs.showing import cells, pictures
 SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitTask:
     """What is asked for.
 
-    alpha, score, method, shape, tune, time_limit: as in `ConformalClassifier`.
+    clf: a classifier with its settings, not fitted; its random state is the seed of all.
     by_class: a threshold for each class.
     test_share: of the rows, kept to test on; None is a fifth, at most 10,000 rows.
-    seed: of all that is random.
-    training: arguments of `ConformalClassifier` that say how to train, in place of `method`.
     """
 
-    alpha: float = 0.1
-    score: str = "thr"
-    method: str = "auto"
-    shape: Shape | None = None
+    clf: ConformalClassifier = field(default_factory=lambda: ConformalClassifier(random_state=0))
     by_class: bool = False
-    tune: int | None = None
-    time_limit: float | None = None
     test_share: float | None = None
-    seed: int = 0
-    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> Any:
+        """Of all that is random."""
+        return self.clf.random_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +68,24 @@ def fit(own: Own, task: FitTask, progress: Callable[[str, int, int], None]) -> R
     """
     drawn = order(own.X, seed_of(task.seed))
     parts = divided(drawn, task)
-    _check_held_out(drawn, len(parts.test), task.alpha)
+    _check_held_out(drawn, len(parts.test), task.clf.alpha)
     learned, test = own.take(parts.rest), own.take(parts.test)
     if not np.isin(test.y, learned.y).any():
         raise DataError(
             f"there is no row to test on: the {len(test.y):,} rows drawn for it are the only ones "
             f"of their classes. It takes more rows, or another --seed."
         )
-    clf = ConformalClassifier(
-        alpha=task.alpha,
-        score=task.score,
-        shape=task.shape,
-        tune=task.tune,
-        time_limit=task.time_limit,
-        random_state=task.seed,
-        progress=progress,
-        **{"method": task.method, **task.training},
-    )
+    clf = clone(task.clf).set_params(progress=progress)
     groups = "class" if task.by_class else learned.groups
     fit_in_order(clf, learned.X, learned.y, groups, parts.drawn)
     return Result(clf, show(clf, test, task), parts.notes)
+
+
+def plan(own: Own, task: FitTask) -> str:
+    """What will be fitted, in a sentence."""
+    names = task.clf.planned_members(own.X, own.y)
+    folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
+    return f"To be fitted: {', '.join(names)}{folds}."
 
 
 def divided(drawn: Order, task: FitTask) -> Parts:
@@ -147,9 +143,10 @@ def show(
 
 
 def _rows(clf: ConformalClassifier, tested: int) -> dict[str, int]:
+    chosen = {"chosen on": clf.n_validation_} if clf.n_validation_ else {}
     found = {
         "trained on": clf.n_train_,
-        "chosen on": clf.n_validation_,
+        **chosen,
         "calibrated on": clf.n_calibration_,
         "tested on": tested,
     }

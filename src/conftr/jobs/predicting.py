@@ -16,10 +16,9 @@ from conftr.classifier import artefact
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
 from conftr.data.own import CELLS, Inputs, RowBlock, Wanted, blocks, by_text, places, tables
-from conftr.features import Array, Frame
+from conftr.features.codes import Columns, FrameColumns
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
-from conftr.members.outside import Logits, Probabilities
 from conftr.report.numbers import rounded
 
 
@@ -86,13 +85,13 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     Of a table, outputs of another system are the columns with the names of the classes. Where the
     classifier learned from an array (n, d), all columns but `others` are taken, in their order.
     """
-    source = clf.candidates_[0].source
-    if isinstance(source, Probabilities | Logits):
+    stack = clf.candidates_[0].stack
+    if stack.of_outputs:
         names = tuple(by_text(clf.classes_.tolist()))
         return Inputs(names, names) if tables.is_table(path) else Inputs()
-    if isinstance(source.encoding, Frame):
-        return Inputs(source.encoding.names, source.encoding.numeric)
-    if not isinstance(source.encoding, Array) or not tables.is_table(path):
+    if isinstance(stack.reader, FrameColumns):
+        return Inputs(stack.reader.frame.names, stack.reader.frame.numeric)
+    if not isinstance(stack.reader, Columns) or not tables.is_table(path):
         return Inputs()
     names = tuple(name for name in tables.columns(path) if name not in set(others))
     if len(names) != clf.n_features_in_:
@@ -105,8 +104,7 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
 
 def as_taken(clf: ConformalClassifier, X: Any) -> Any:
     """Rows as the classifier takes them: a frame if it learned from one, else an array."""
-    encoding = getattr(clf.candidates_[0].source, "encoding", None)
-    return X if isinstance(encoding, Frame) else np.asarray(X)
+    return X if isinstance(clf.candidates_[0].stack.reader, FrameColumns) else np.asarray(X)
 
 
 def group_column(clf: ConformalClassifier) -> str | None:
@@ -187,9 +185,8 @@ def answered(
 
 
 def _logits(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
-    source = clf.candidates_[0].source
     try:
-        found: npt.NDArray[Any] = source.logits(as_taken(clf, block.X))
+        found: npt.NDArray[Any] = clf.candidates_[0].stack.logits(as_taken(clf, block.X))
     except ValueError as fault:
         raise DataError(f"{path}, from row {block.first}: {fault}") from fault
     return found

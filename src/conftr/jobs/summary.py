@@ -218,7 +218,7 @@ def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]
         size = _number(chosen["shrunk_size"])
         yield "Wishes", f"{size} classes in the sets that should shrink{compared}."
     if any(one["name"] == WISHED for one in others):
-        yield "", "Following them was not better beyond noise; --method conformal does it anyway."
+        yield "", "Following them was not better beyond noise; --method conftr does it anyway."
 
 
 def _percent(share: float) -> str:

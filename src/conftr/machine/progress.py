@@ -16,7 +16,7 @@ class Display(Protocol):
     """What a run reports to."""
 
     def step(self, task: str, done: int, total: int) -> None:
-        """So much of a task is done, in epochs; 0 when it begins."""
+        """So much of a task is done, in epochs or folds; 0 when it begins."""
 
     def note(self, message: str) -> None:
         """Something the user should know."""
@@ -67,7 +67,7 @@ class Lines:
         self.last = now
         pace = (now - begun) / (done - first) if done > first else None
         left = f", {duration(pace * (total - done))} left" if pace and done < total else ""
-        self.print(f"{task}: epoch {done} of {total}{left}")
+        self.print(f"{task}: {done} of {total}{left}")
 
     def note(self, message: str) -> None:
         """Say it."""
@@ -105,7 +105,6 @@ class Bars:
         self.bars = _with_table(self)(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
-            progress.TextColumn("epoch"),
             progress.MofNCompleteColumn(),
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),

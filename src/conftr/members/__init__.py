@@ -1,5 +1,8 @@
-"""What gives logits of rows: networks of ours, and models or outputs from elsewhere."""
+"""What gives logits of rows: networks, trees and linear models of ours, and models of others."""
 
-from conftr.members.outside import Logits, Probabilities, Wrapped
+from conftr.members.boosted import Boosted
+from conftr.members.elsewhere import Function, Logits, Probabilities
+from conftr.members.forest import Forest
+from conftr.members.logistic import Logistic
 
-__all__ = ["Logits", "Probabilities", "Wrapped"]
+__all__ = ["Boosted", "Forest", "Function", "Logistic", "Logits", "Probabilities"]

@@ -72,7 +72,11 @@ class Boosted:
             raise MemberError("boosted trees need two classes or more in every fold.")
         settings = self._settings(len(known), seed)
         data = lightgbm.Dataset(
-            x[fold.train], labels, categorical_feature=categories, params=settings
+            x[fold.train],
+            labels,
+            weight=rows.weights_of(fold),
+            categorical_feature=categories,
+            params=settings,
         )
         held = fold.held[np.isin(rows.labels[fold.held], known)]
         stopping: dict[str, Any] = {}

@@ -1,69 +1,43 @@
 """Models that were fitted elsewhere: nothing of them is trained here, a head may be.
 
 Rows that such a model was trained on tell nothing about it. What is given to a head, and to
-calibration, must be rows that it never saw.
+calibration, must be rows that it never saw. Logits and logs of probabilities are the same thing to
+a conformity score, up to a constant a row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from conftr.conformal import checks
+from conftr.conformal.scores import logits_from_probs
 from conftr.members.member import (
     Files,
     FittedMember,
     Fold,
     MemberError,
     MemberRows,
-    Numbers,
     Progress,
 )
-from conftr.members.scikit import AsGiven, Classifier, Given
+from conftr.members.scikit import AsGiven, Given
 
 _SETTINGS = "outputs.json"
-_SLACK = 0.1  # by how much rounded probabilities of a row may miss 1 in sum
-
-
-@dataclass(frozen=True, eq=False)
-class Frozen:
-    """A fitted classifier of scikit-learn's kind, such as `FrozenEstimator(model)`.
-
-    classes: the names (K,) in the order of labels.
-    """
-
-    classifier: Any
-    classes: Any
-
-    @property
-    def name(self) -> str:
-        """The name of its class."""
-        inner = getattr(self.classifier, "estimator", self.classifier)
-        return type(inner).__name__
-
-    def fit(
-        self,
-        rows: MemberRows,
-        folds: Sequence[Fold],  # noqa: ARG002
-        *,
-        seed: int,  # noqa: ARG002
-        progress: Progress,
-    ) -> list[FittedMember]:
-        """Take it as it is."""
-        progress(1, 1)
-        own = Classifier(self.classifier, rows.classes, self.classes)
-        return [FittedMember(self.name, AsGiven(), (own,))]
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of rows that gives logits (n, K), such as a PyTorch module's forward pass."""
+    """A function of rows that gives logits (n, K), such as a PyTorch module's forward pass.
+
+    classes: the names (K,) of the columns of its answers.
+    """
 
     function: Callable[[Any], Any]
+    classes: Sequence[Hashable]
     name: str = "function"
 
     def fit(
@@ -93,7 +67,7 @@ class Called:
         """Its name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
-    def logits(self, inputs: Given) -> Numbers:
+    def logits(self, inputs: Given) -> Any:
         """Its logits as they are, (n, K)."""
         return _matrix(self.function(inputs.x), self.classes, "logits")
 
@@ -101,19 +75,18 @@ class Called:
         """Refuse: it is code."""
         raise MemberError(
             f"{self.words} is code of yours, which cannot be saved. Keep it in a way of your own, "
-            f"and save a classifier of its outputs: members=[conftr.members.Outputs()]."
+            f"and save a classifier of its outputs: members=conftr.members.Logits(classes)."
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Outputs:
-    """Nothing but outputs: X is (n, K), a column for each class.
+@dataclass(frozen=True)
+class _Outputs:
+    classes: Sequence[Hashable]
 
-    probabilities: whether they are; else they are logits.
-    """
-
-    probabilities: bool = True
-    name: str = "outputs"
+    @property
+    def name(self) -> str:
+        """What the columns of X are."""
+        return type(self).__name__
 
     def fit(
         self,
@@ -125,13 +98,27 @@ class Outputs:
     ) -> list[FittedMember]:
         """Take them as they are."""
         progress(1, 1)
-        own = OutputColumns(rows.classes, self.probabilities)
+        own = OutputColumns(rows.classes, isinstance(self, Probabilities))
         return [FittedMember(self.name, AsGiven(), (own,))]
+
+
+@dataclass(frozen=True)
+class Probabilities(_Outputs):
+    """Probabilities computed anywhere: X is then (n, K), one column for each of these classes.
+
+    clf = ConformalClassifier(alpha=0.05, members=Probabilities(["cat", "dog"]))
+    clf.fit(P_calibration, y); clf.predict_set(P)
+    """
+
+
+@dataclass(frozen=True)
+class Logits(_Outputs):
+    """Logits computed anywhere: X is then (n, K), one column for each of these classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class OutputColumns:
-    """OutputColumns of X as outputs."""
+    """Columns of X as outputs of another system."""
 
     kind: ClassVar[str] = "outputs"
 
@@ -143,14 +130,10 @@ class OutputColumns:
         """What the columns are."""
         return "probabilities" if self.are_probabilities else "logits"
 
-    def logits(self, inputs: Given) -> Numbers:
-        """Logits as they are, or logs of probabilities, 0 taken as the smallest number, (n, K)."""
+    def logits(self, inputs: Given) -> Any:
+        """Logits as they are, or log p, (n, K); see `conftr.logits_from_probs` for p = 0."""
         found = _matrix(inputs.x, self.classes, self.words)
-        if not self.are_probabilities:
-            return found
-        _check_probabilities(found)
-        logs: Numbers = np.log(np.maximum(found, np.finfo(np.float64).tiny))
-        return logs
+        return logits_from_probs(found) if self.are_probabilities else found
 
     def files(self) -> Files:
         """What the columns are, as text."""
@@ -164,28 +147,15 @@ def load(files: Files) -> OutputColumns:
     return OutputColumns(int(told["classes"]), bool(told["probabilities"]))
 
 
-def _matrix(x: Any, classes: int, name: str) -> Numbers:
+def _matrix(x: Any, classes: int, name: str) -> Any:
     if hasattr(x, "detach"):  # PyTorch
         x = x.detach().cpu()
-    found = np.asarray(checks.logits_array(np.asarray(x, np.float64), name))
+    x = np.asarray(x)
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    found: Any = checks.logits_array(x, name)
     if found.shape[1] != classes:
         raise ValueError(
             f"{name} must have one column for each of the {classes} classes; got shape "
             f"{found.shape}."
         )
     return found
-
-
-def _check_probabilities(p: Numbers) -> None:
-    if p.size and not (p.min() >= 0 and p.max() <= 1 + 1e-6):
-        raise ValueError(
-            f"probabilities must lie in 0..1; got {p.min():g}..{p.max():g}. For logits use "
-            f"conftr.members.Outputs(probabilities=False)."
-        )
-    sums = p.sum(axis=1)
-    strange = np.flatnonzero(np.abs(sums - 1) > _SLACK)
-    if len(strange):
-        raise ValueError(
-            f"the probabilities of a row must sum to 1; those of row {strange[0]} sum to "
-            f"{sums[strange[0]]:g}. Is there a column that stands for no class?"
-        )

@@ -91,7 +91,7 @@ class Forest:
             bootstrap=many or self.name == RANDOM,
             max_samples=self.most_rows if many else None,
             random_state=seed % 2**31,
-        ).fit(x[fold.train], rows.labels[fold.train])
+        ).fit(x[fold.train], rows.labels[fold.train], rows.weights_of(fold))
         return flattened(grown, rows.classes, self.min_leaf)
 
 

@@ -44,7 +44,7 @@ def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
             }
         )
         for j, model in enumerate(member.models):
-            files |= {f"member-{i}/{j}/{name}": data for name, data in model.files().items()}
+            files |= {f"member-{i}-{j}-{name}": data for name, data in model.files().items()}
     return {"members": told, "readers": [one.to_json() for one in readers]}, files
 
 
@@ -54,7 +54,7 @@ def unpack(told: Json, files: Files) -> tuple[FittedMember, ...]:
     found = []
     for i, one in enumerate(told["members"]):
         models = [
-            _model(one["kind"], _under(files, f"member-{i}/{j}/")) for j in range(one["models"])
+            _model(one["kind"], _under(files, f"member-{i}-{j}-")) for j in range(one["models"])
         ]
         found.append(FittedMember(one["name"], readers[one["reader"]], tuple(models)))
     return tuple(found)

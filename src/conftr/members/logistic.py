@@ -46,19 +46,20 @@ class Logistic:
         x, models = spread.encode(matrix).astype(np.float64), []
         for number, fold in enumerate(folds):
             progress(number, len(folds))
-            models.append(self._fit(spread, x[fold.train], rows.labels[fold.train], rows, seed))
+            models.append(self._fit(spread, x, rows, fold, seed))
         progress(len(folds), len(folds))
         return [FittedMember(self.name, rows.reader, tuple(models))]
 
     def _fit(
-        self, spread: Spread, x: Numbers, labels: Any, rows: MemberRows, seed: int
+        self, spread: Spread, x: Numbers, rows: MemberRows, fold: Fold, seed: int
     ) -> LinearModel:
         from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
+        labels = rows.labels[fold.train]
         if len(np.unique(labels)) < 2:
             raise MemberError("logistic regression needs two classes or more in every fold.")
         found = LogisticRegression(C=1 / self.strength, max_iter=300, random_state=seed % 2**31)
-        found.fit(x, labels)
+        found.fit(x[fold.train], labels, rows.weights_of(fold))
         weights, bias = found.coef_.T, found.intercept_
         if len(found.classes_) == 2:  # one column stands for both
             weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2

@@ -13,8 +13,8 @@ which does not change the order of a model's scores, and so not its sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -60,11 +60,16 @@ class MemberRows:
     """What members are fitted on.
 
     X: the user's rows. labels: their classes (n,) in 0..classes-1.
+    names: the user's classes (K,), in the order of labels. weights: of the rows (n,), if any.
+    fit_params: what else the `fit` of a classifier of scikit-learn is given.
     """
 
     X: Any
     labels: Labels
     classes: int
+    names: Any = None
+    weights: Numbers | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def reader(self) -> codes.Matrix:
@@ -75,6 +80,10 @@ class MemberRows:
     def inputs(self) -> Any:
         """The rows as `reader` reads them."""
         return self.reader.encode(self.X)
+
+    def weights_of(self, fold: Fold) -> Numbers | None:
+        """The weights of the rows that train a fold's model, if rows have any."""
+        return None if self.weights is None else self.weights[fold.train]
 
 
 class FittedModel(Protocol):

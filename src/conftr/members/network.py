@@ -19,6 +19,7 @@ from conftr.conformal.objectives import CrossEntropy
 from conftr.features import codes
 from conftr.features.encoding import Images
 from conftr.features.spread import Spread
+from conftr.members.drawing import drawn
 from conftr.members.member import (
     Files,
     FittedMember,
@@ -80,7 +81,8 @@ class Network:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Train all networks side by side; those that diverge are left out."""
-        encoding, inputs = _encoded(rows)
+        encoding = encoding_of(rows.reader, rows.inputs)
+        inputs = encoding.encode(rows.inputs)
         size = min(len(fold.train) for fold in folds)
         model, plan = self._model(encoding, rows.classes, size), self._plan(size)
         trials = [
@@ -89,7 +91,8 @@ class Network:
             for number in range(len(folds))
             for copy in range(self.seeds)
         ]
-        fitted = _train(model, plan, trials, (inputs, rows.labels), encoding, folds, seed, progress)
+        data = (inputs, rows.labels)
+        fitted = _train(model, plan, trials, data, encoding, folds, rows.weights, seed, progress)
         found = []
         for decay in self.decays:
             models = _by_fold(encoding, model, fitted, trials, decay)
@@ -152,11 +155,7 @@ class TrainedNetwork:
         return averaged([self._logits(one, encoded) for one in self.fitted])
 
     def _logits(self, fitted: Fitted, encoded: Any) -> Numbers:
-        missing = -len(encoded) % _BLOCK or _BLOCK * (not len(encoded))
-        filled = np.pad(encoded, [(0, missing)] + [(0, 0)] * (encoded.ndim - 1))
-        shift, scale = _normalisation(self.encoding)
-        found = predict_logits(self.model, fitted, filled, shift=shift, scale=scale, block=_BLOCK)
-        return found[: len(encoded)].astype(np.float64)
+        return in_blocks(self.model, fitted, self.encoding, encoded).astype(np.float64)
 
     def files(self) -> Files:
         """Weights as arrays, the encoding and the network's shape as text."""
@@ -198,6 +197,22 @@ def load(files: Files) -> TrainedNetwork:
     return TrainedNetwork(encoding, model, networks)
 
 
+def filled(rows: Any) -> Any:
+    """Rows followed by zeros to whole blocks: programs for other numbers of rows then serve too."""
+    missing = -len(rows) % _BLOCK or _BLOCK * (not len(rows))
+    return np.pad(rows, [(0, missing)] + [(0, 0)] * (rows.ndim - 1)) if missing else rows
+
+
+def in_blocks(
+    model: Model, fitted: Fitted, encoding: Spread | Images, encoded: Any
+) -> npt.NDArray[np.float32]:
+    """Logits of encoded rows: (n, K), or (trials, n, K)."""
+    shift, scale = normalisation(encoding)
+    rows = encoded if len(encoded) >= _BLOCK else filled(encoded)
+    found = predict_logits(model, fitted, rows, shift=shift, scale=scale, block=_BLOCK)
+    return found[..., : len(encoded), :]
+
+
 def _restored(model: Model, arrays: dict[str, Any], prefix: str) -> Fitted:
     params, state = jax.eval_shape(model.init, jax.random.key(0))
     expected, structure = named_leaves({"params": params, "state": state})
@@ -214,16 +229,13 @@ def _fitted(params: Any, state: Any) -> Fitted:
     return Fitted(params, state, np.zeros(0, np.float32), np.array(-1, np.int32))
 
 
-def _encoded(rows: MemberRows) -> tuple[Spread | Images, Any]:
-    """How networks see the rows, and the rows as they see them."""
-    reader = rows.reader
-    if isinstance(reader, Images):
-        return reader, rows.inputs
-    spread = Spread.learn(rows.inputs, reader.levels)
-    return spread, spread.encode(rows.inputs)
+def encoding_of(reader: codes.Matrix, inputs: Any) -> Spread | Images:
+    """How networks see rows that a reader has read."""
+    return reader if isinstance(reader, Images) else Spread.learn(inputs, reader.levels)
 
 
-def _normalisation(encoding: Spread | Images) -> tuple[Any, Any]:
+def normalisation(encoding: Spread | Images) -> tuple[Any, Any]:
+    """What is taken off inputs, and what they are multiplied by then, in the first step."""
     return (encoding.shift, encoding.scale) if isinstance(encoding, Images) else (0.0, 1.0)
 
 
@@ -234,6 +246,7 @@ def _train(
     data: tuple[Any, Any],
     encoding: Spread | Images,
     folds: Sequence[Fold],
+    weights: Numbers | None,
     seed: int,
     progress: Progress,
 ) -> Fitted:
@@ -246,15 +259,20 @@ def _train(
         fitted = fit(
             trial_keys(seed, max(places) + 1)[np.array(places)],
             model,
-            TrainingSet(*data, *_normalisation(encoding)),
+            TrainingSet(*data, *normalisation(encoding)),
             CrossEntropy(),
             plan,
-            rows=_same_length([folds[trial.fold].train for trial in trials], seed),
+            rows=_same_length([_met(folds[trial.fold], weights, seed) for trial in trials], seed),
             vary={"weight_decay": [trial.decay for trial in trials]},
             progress=step,
         )
     kept: Fitted = jax.tree.map(np.asarray, fitted)
     return kept
+
+
+def _met(fold: Fold, weights: Numbers | None, seed: int) -> Rows:
+    """The rows that train a fold's network, as often as their weights ask for."""
+    return fold.train if weights is None else drawn(fold.train, weights[fold.train], seed)
 
 
 def _same_length(rows: Sequence[Rows], seed: int) -> npt.NDArray[np.int32]:

@@ -1,7 +1,11 @@
-"""Any classifier of scikit-learn's kind, fitted on each fold. It cannot be saved: see `files`."""
+"""Any classifier of scikit-learn's kind: fitted on each fold, or taken as it is.
+
+It cannot be saved: see `Classifier.files`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,7 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
+from sklearn.utils.validation import _check_method_params  # type: ignore[import-untyped]
 
+from conftr.conformal.scores import logits_from_probs
+from conftr.features import frames
+from conftr.features.codes import FrameColumns
+from conftr.features.spread import Spread
 from conftr.members.member import (
     Files,
     FittedMember,
@@ -18,7 +27,7 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
-    of_classes,
+    floored,
 )
 
 
@@ -52,6 +61,28 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
+class Encoded:
+    """Data frames as numbers, for classifiers that take no text."""
+
+    columns: FrameColumns
+    spread: Spread
+
+    @classmethod
+    def learn(cls, x: Any) -> Encoded:
+        """From training rows."""
+        columns = FrameColumns.learn(x)
+        return cls(columns, Spread.learn(columns.encode(x), columns.levels))
+
+    def encode(self, x: Any) -> Given:
+        """Whitened numbers and spread categories, (n, width)."""
+        return Given(self.spread.encode(self.columns.encode(x)))
+
+    def to_json(self) -> Any:
+        """As plain data."""
+        return {"kind": "encoded"} | self.columns.to_json()
+
+
+@dataclass(frozen=True, eq=False)
 class Scikit:
     """A classifier with `fit` and `predict_proba`; a clone of it is fitted on each fold."""
 
@@ -70,16 +101,69 @@ class Scikit:
         seed: int,  # noqa: ARG002
         progress: Progress,
     ) -> list[FittedMember]:
-        """Fit a clone on each fold; it sees rows as the user gave them, labels as 0..K-1."""
-        models = []
+        """Fit a clone on each fold.
+
+        It sees rows as the user gave them; categories that it does not take are encoded.
+        """
+        if rows.weights is not None:
+            _check_takes_weights(self.classifier)
+        try:
+            return [self._fitted(AsGiven(), rows, folds, progress)]
+        except (TypeError, ValueError):
+            if not (frames.is_frame(rows.X) and frames.has_categories(rows.X)):
+                raise
+        return [self._fitted(Encoded.learn(rows.X), rows, folds, progress)]
+
+    def _fitted(
+        self, reader: AsGiven | Encoded, rows: MemberRows, folds: Sequence[Fold], progress: Progress
+    ) -> FittedMember:
+        inputs, models = reader.encode(rows.X), []
         for number, fold in enumerate(folds):
             progress(number, len(folds))
-            own = clone(self.classifier).fit(
-                _safe_indexing(rows.X, fold.train), rows.labels[fold.train]
-            )
-            models.append(Classifier(own, rows.classes))
+            models.append(self._fit(inputs, rows, fold, several=len(folds) > 1))
         progress(len(folds), len(folds))
-        return [FittedMember(self.name, AsGiven(), tuple(models))]
+        return FittedMember(self.name, reader, tuple(models))
+
+    def _fit(self, inputs: Given, rows: MemberRows, fold: Fold, *, several: bool) -> Classifier:
+        labels = rows.labels[fold.train]
+        given = _check_method_params(inputs.x, dict(rows.fit_params), indices=fold.train)
+        if rows.weights is not None:
+            given["sample_weight"] = rows.weights[fold.train]
+        names = labels if rows.names is None else np.asarray(rows.names)[labels]
+        found = clone(self.classifier).fit(inputs[fold.train].x, names, **given)
+        return Classifier(found, rows.classes, rows.names, floor=several)
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A fitted classifier of scikit-learn's kind, such as `FrozenEstimator(model)`."""
+
+    classifier: Any
+
+    @property
+    def name(self) -> str:
+        """The name of its class."""
+        return type(getattr(self.classifier, "estimator", self.classifier)).__name__
+
+    @property
+    def classes(self) -> Any:
+        """The names (K,) in the order of its answers."""
+        return self.classifier.classes_
+
+    def fit(
+        self,
+        rows: MemberRows,
+        folds: Sequence[Fold],  # noqa: ARG002
+        *,
+        seed: int,  # noqa: ARG002
+        progress: Progress,
+    ) -> list[FittedMember]:
+        """Take it as it is."""
+        progress(1, 1)
+        names = self.classes if rows.names is None else rows.names
+        return [
+            FittedMember(self.name, AsGiven(), (Classifier(self.classifier, rows.classes, names),))
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +171,7 @@ class Classifier:
     """A fitted classifier.
 
     names: the user's classes (K,), where it was fitted on those and not on 0..K-1.
+    floor: whether to keep probabilities off 0, because its answers are averaged with others'.
     """
 
     kind: ClassVar[str] = "scikit"
@@ -94,21 +179,25 @@ class Classifier:
     classifier: Any
     classes: int
     names: Any = None
+    floor: bool = False
 
     @property
     def words(self) -> str:
         """The name of its class."""
-        return type(self.classifier).__name__
+        return type(getattr(self.classifier, "estimator", self.classifier)).__name__
 
     def logits(self, inputs: Given) -> Numbers:
-        """Log-probabilities (n, K), with their floor."""
+        """Log-probabilities (n, K); a class that it was not trained on has probability 0."""
         if not hasattr(self.classifier, "predict_proba"):
             raise MemberError(
                 f"a classifier must have predict_proba; {self.classifier!r} has not. "
                 f"sklearn.calibration.CalibratedClassifierCV gives it one."
             )
         found = np.asarray(self.classifier.predict_proba(inputs.x), np.float64)
-        return of_classes(found, self._places(), self.classes)
+        p = np.zeros((len(found), self.classes))
+        p[:, self._places()] = found
+        logs: Numbers = floored(p) if self.floor else logits_from_probs(p)
+        return logs
 
     def _places(self) -> Any:
         own = np.asarray(self.classifier.classes_)
@@ -121,6 +210,16 @@ class Classifier:
         """Refuse: only pickle could save it."""
         raise MemberError(
             f"{self.words} is a classifier of scikit-learn, which only pickle could save, and "
-            f"pickle runs whatever a file says. Keep it in a way of your own, and save a "
-            f"classifier of its outputs: members=[conftr.members.Outputs()]."
+            f"pickle runs whatever a file says. Keep it in a way of your own, calibrate its "
+            f"predict_proba with ConformalClassifier(members=conftr.members.Probabilities("
+            f"classes)), and save that."
+        )
+
+
+def _check_takes_weights(classifier: Any) -> None:
+    parameters = inspect.signature(classifier.fit).parameters.values()
+    if not any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
+        raise ValueError(
+            f"sample_weight and class_weight cannot be followed: fit of "
+            f"{type(classifier).__name__} takes no weights."
         )

@@ -1,0 +1,108 @@
+"""Which members are fitted: those that were asked for, or those that suit the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
+
+from conftr.features.encoding import Images
+from conftr.members import boosted
+from conftr.members.boosted import Boosted
+from conftr.members.forest import EXTRA, RANDOM, Forest
+from conftr.members.logistic import Logistic
+from conftr.members.member import Member, MemberRows
+from conftr.members.scikit import Frozen, Scikit
+
+AUTO, ONE_NETWORK = "auto", "one-network"
+
+Asked: TypeAlias = str | tuple[Member, ...]
+
+_LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
+_BOOSTED = 20  # classes beyond which no boosted trees are
+
+
+def _networks() -> list[Member]:
+    from conftr.members.network import Network  # which brings JAX
+
+    return [Network()]
+
+
+KINDS: dict[str, Callable[[], list[Member]]] = {
+    "networks": _networks,
+    "boosted": lambda: [Boosted()],
+    "forest": lambda: [Forest(RANDOM, min_leaf=5)],
+    "extra-trees": lambda: [Forest(EXTRA)],
+    "logistic": lambda: [Logistic()],
+}
+
+
+def asked(members: Any) -> Asked:
+    """What the argument `members` of a classifier asks for.
+
+    Args:
+        members: "auto", "one-network", names of kinds with commas between, a member, a classifier
+            of scikit-learn, or a list of such values.
+
+    Returns:
+        "auto", "one-network", or the members.
+
+    Raises:
+        ValueError: If a name is none of these.
+        TypeError: If a value can be no member.
+    """
+    if isinstance(members, str) and members in (AUTO, ONE_NETWORK):
+        return members
+    values = members.split(",") if isinstance(members, str) else members
+    if not isinstance(values, Sequence):
+        values = [values]
+    found = [one for value in values for one in _members(value)]
+    if not found:
+        raise ValueError("members must name at least one member, or be 'auto'.")
+    return tuple(found)
+
+
+def _members(value: Any) -> list[Member]:
+    if isinstance(value, str):
+        name = value.strip()
+        if name not in KINDS:
+            raise ValueError(
+                f"members must be {AUTO!r}, {ONE_NETWORK!r}, or some of {', '.join(KINDS)} with "
+                f"commas between; got {value!r}."
+            )
+        return KINDS[name]()
+    if isinstance(value, FrozenEstimator):
+        return [Frozen(value)]
+    if hasattr(value, "fit") and hasattr(value, "name"):
+        return [value]
+    if hasattr(value, "fit"):
+        return [Scikit(value)]
+    raise TypeError(
+        f"members must be classifiers with fit and predict_proba, members such as "
+        f"conftr.members.Forest(), or names; got {value!r}. A function that gives logits goes in "
+        f"as conftr.members.Function(it, classes)."
+    )
+
+
+def fitted_elsewhere(member: Member) -> bool:
+    """Whether a member comes with its classes, so that nothing of it is trained here."""
+    return hasattr(member, "classes")
+
+
+def suitable(rows: MemberRows) -> list[Member]:
+    """What suits rows of this kind and number; a head then hears those that are missed.
+
+    Extra trees with single rows as leaves remember, which suits clean tables; a random forest with
+    larger leaves suits noisy ones; networks with weak and with strong decay likewise. Boosted
+    trees grow a tree for each class and round, too many where classes are many.
+    """
+    if isinstance(rows.reader, Images):
+        return _networks()
+    width = rows.reader.width + sum(rows.reader.levels.values())
+    found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
+    found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]
+    if boosted.is_here() and len(np.unique(rows.labels)) <= _BOOSTED:
+        found.append(Boosted())
+    return found

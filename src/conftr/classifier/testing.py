@@ -1,0 +1,121 @@
+"""What a fitted classifier, and those it was compared with, show on examples they never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from conftr.classifier import labels
+from conftr.classifier.dial import DialPoint, mixed
+from conftr.classifier.estimator import ConformalClassifier, probabilities, score_name
+from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
+from conftr.classifier.stack import logits_of
+from conftr.conformal.shaping import Shape
+from conftr.conformal.shown_names import shown as shown_name
+
+
+def evidence_of(
+    clf: ConformalClassifier,
+    X_test: Any,
+    y_test: Any,
+    *,
+    groups: Any = None,
+    cells: Sequence[Mapping[str, str]] | None = None,
+    pictures: Any = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Evidence:
+    """What a fitted classifier, and those it was compared with, show on examples it never saw.
+
+    groups: as in `predict_set`. cells, pictures, provenance: as in `Evidence`, for showing.
+    Examples of classes that were not learned are counted, as every set misses them.
+    """
+    check_is_fitted(clf)
+    X, y = clf._checked(X_test, y_test, reset=False)
+    known = labels.known_rows(y, clf.classes_)
+    unseen, tested = len(y) - len(known), len(y)
+    calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
+    group_names, sizes = [str(name) for name in calibration.names], list(calibration.sizes)
+    places = calibration.places(groups, len(y))
+    if places is not None and (places < 0).any():
+        # What calibration did not see is a group of no examples: its sets hold every class.
+        group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
+        places = np.where(places < 0, len(sizes) - 1, places)
+    X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
+    unseen_before = getattr(clf, "n_unseen_", 0)
+
+    turned = getattr(clf, "dial_", ())
+    count, models = len(clf.candidates_), [*clf.candidates_, *turned]
+    logits = logits_of([one.stack for one in models], X)
+    standings = [
+        one.calibration.standing(clf.score_(own), places)
+        for one, own in zip(models, logits, strict=True)
+    ]
+    shown = tuple(
+        ShownCandidate(one.name, one.words, standing, probabilities(own))
+        for one, standing, own in zip(clf.candidates_, standings, logits, strict=False)
+    )
+    evidence = Evidence(
+        classes=tuple(str(name) for name in names),
+        alpha=float(clf.alpha_),
+        score=score_name(clf.score_),
+        labels=labels.places(y, clf.classes_),
+        candidates=shown,
+        groups=places,
+        group_names=tuple(group_names),
+        calibration_sizes=tuple(sizes),
+        group_by=calibration.by.column,
+        wishes=() if shape is None else _wishes(shape, turned),
+        unwanted=None if shape is None else _unwanted(shape, names),
+        shrink=None if shape is None else shape.class_weights(names),
+        unseen=unseen,
+        unseen_share=(unseen + unseen_before) / (tested + clf.n_calibration_ + unseen_before),
+        pictures=None if pictures is None else pictures[known],
+        cells=None if cells is None else [cells[row] for row in known],
+        provenance=dict(provenance or {}),
+    )
+    return replace(evidence, price=_price(evidence, turned, standings[count:]))
+
+
+def _price(
+    evidence: Evidence, turned: Sequence[DialPoint], standings: Sequence[Integers]
+) -> tuple[PricePoint, ...]:
+    """What each weight of the wishes gives on the test examples."""
+    if evidence.unwanted is None:
+        return ()
+    concerned = np.asarray(evidence.unwanted.any(axis=1))[evidence.labels]
+    found = []
+    for one, standing in zip(turned, standings, strict=True):
+        sets = evidence.made(standing, evidence.alpha)
+        rows, size = mixed(sets, evidence.unwanted)[concerned], float(sets.sum(axis=1).mean())
+        share = float(rows.mean()) if len(rows) else 0.0
+        found.append(PricePoint(one.point.weight, share, size, one.chosen))
+    return tuple(found)
+
+
+def _wishes(shape: Shape, turned: Sequence[DialPoint]) -> tuple[str, ...]:
+    """Each wish in words, with its weight; one that was found is that of the chosen point."""
+    shrink = [
+        f"shrink {shown_name(repr(name))} (weight {weight:g})"
+        for name, weight in shape.shrink.items()
+    ]
+    found = next((one.point.weight for one in turned if one.chosen), 1.0)
+    # `Shape` has written every wish out as `Avoid` or `Separate`.
+    others: Any = (*shape.avoid, *shape.separate)
+    return (
+        *shrink,
+        *(f"{wish} (weight {found if wish.weight is None else wish.weight:g})" for wish in others),
+    )
+
+
+def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+    if not (shape.avoid or shape.separate):
+        return None
+    matrix = shape.loss_matrix(names)
+    np.fill_diagonal(matrix, 0)
+    return matrix > 0
