@@ -19,16 +19,17 @@ import json
 import math
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic as now
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 import conftr
 from conftr import data
@@ -134,32 +135,40 @@ def divide(n: int, seed: int) -> Division:
     return Division(np.sort(order[calibration:]), held, calibration - test)
 
 
-def ours(problem: Problem) -> dict[float, np.ndarray]:
-    """The default stack: members once, a head for each alpha."""
+def ours(seconds: float) -> Callable[[Problem], dict[float, np.ndarray]]:
+    """The default stack, as `ConformalClassifier` fits it: members once, a head for each alpha."""
+    from conftr.classifier.asked_members import suitable
     from conftr.classifier.choosing_head import StackTask
     from conftr.classifier.cross_fitting import FOLDS, cross_fit
     from conftr.classifier.cross_fitting import divide as folds_of
-    from conftr.classifier.stack import default_members, finish
+    from conftr.classifier.division import order
+    from conftr.classifier.stack import logits_of
+    from conftr.classifier.stacking import finish
     from conftr.members.member import MemberRows
     from conftr.training import use_compilation_cache
 
-    use_compilation_cache()
-    x, y = problem.train
-    rows = MemberRows(x, y.astype(np.int32), problem.table.classes)
-    folds = folds_of(rows.labels, FOLDS, problem.seed)
-    fitted, left = cross_fit(default_members(rows), rows, folds, seed=problem.seed)
-    found = {}
-    for alpha in ALPHAS:
-        task = StackTask(range(problem.table.classes), alpha, seed=problem.seed)
-        stack = finish(fitted, rows.labels, task, left).stack
-        found[alpha] = stack.logits(problem.held)
-    return found
+    def run(problem: Problem) -> dict[float, np.ndarray]:
+        use_compilation_cache()
+        x, y = problem.train
+        rows, until = MemberRows(x, y.astype(np.int32), problem.table.classes), seconds + now()
+        examples = order(x, problem.seed).places
+        folds = folds_of(rows.labels, FOLDS, problem.seed, examples)
+        fitted, left = cross_fit(suitable(rows), rows, folds, seed=problem.seed, until=until)
+        tasks = [
+            StackTask(range(problem.table.classes), alpha, seed=problem.seed) for alpha in ALPHAS
+        ]
+        stacks = [finish(fitted, rows.labels, task, left).stack for task in tasks]
+        return dict(zip(ALPHAS, logits_of(stacks, problem.held), strict=True))
+
+    return run
 
 
 def quick(problem: Problem) -> dict[float, np.ndarray]:
     """One network, as the estimator trains and chooses it."""
     x, y = problem.train
-    clf = conftr.ConformalClassifier(alpha=0.05, calibration_size=1, random_state=problem.seed)
+    clf = conftr.ConformalClassifier(
+        0.05, members="one-network", calibration_size=1, random_state=problem.seed
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(x, y)
@@ -236,8 +245,8 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
     def run(problem: Problem) -> dict[float, np.ndarray]:
         x, y = problem.train
         with TemporaryDirectory() as folder:
-            x.assign(label=y).to_parquet(f"{folder}/train.parquet")
-            problem.held.to_parquet(f"{folder}/held.parquet")
+            pl.from_pandas(x.assign(label=y)).write_parquet(f"{folder}/train.parquet")
+            pl.from_pandas(problem.held).write_parquet(f"{folder}/held.parquet")
             command = [python, "-c", AUTOGLUON, folder, str(seconds)]
             subprocess.run(command, check=True, capture_output=True)
             found = np.load(f"{folder}/probabilities.npy")
@@ -282,8 +291,8 @@ def run(name: str, seed: int, method: str, function: Any, folder: Path | None) -
         return
     table = load(name, folder)
     problem = Problem(table, divide(len(table.y), seed), seed)
-    begun = time.monotonic()
-    told = record(problem, function(problem), time.monotonic() - begun)
+    begun = now()
+    told = record(problem, function(problem), now() - begun)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
     beside.write_text(json.dumps(told, indent=1) + "\n")
@@ -355,11 +364,13 @@ def main() -> None:
     parser.add_argument("--methods", help="by default all")
     parser.add_argument("--data", type=Path, help="a folder with the unzipped wheels")
     parser.add_argument("--autogluon", help="the Python of an environment that has AutoGluon")
-    parser.add_argument("--seconds", type=float, default=120, help="time limit of AutoGluon")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="time limit of ours and AutoGluon"
+    )
     parser.add_argument("--summary", action="store_true", help="only show what is stored")
     told = parser.parse_args()
     if not told.summary:
-        methods = {OURS: ours, QUICK: quick, **alternatives()}
+        methods = {OURS: ours(told.seconds), QUICK: quick, **alternatives()}
         if told.autogluon:
             methods["autogluon"] = autogluon(told.autogluon, told.seconds)
         chosen = told.methods.split(",") if told.methods else list(methods)

@@ -29,10 +29,12 @@ def test_wishes_without_a_pair_have_one_point():
     assert list(dial.shapes(conftr.Shape(shrink={"c": 3.0}))) == [1]
 
 
-def test_a_set_is_mixed_if_it_holds_two_classes_that_should_be_apart():
+def test_a_set_is_mixed_if_it_holds_a_class_unwanted_beside_its_own():
     wrong = dial.unwanted(SHAPE, CLASSES)
     sets = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1]], bool)
-    np.testing.assert_array_equal(dial.mixed(sets, wrong), [True, False, False, True])
+    # A set of b with a, one of a without b, one of a with b alone; that of c does not count.
+    assert dial.mixed(sets, np.array([1, 0, 0, 2]), wrong) == 2 / 3
+    assert dial.mixed(sets, np.array([2, 2, 2, 2]), wrong) == 0
 
 
 def test_the_share_of_mixed_sets_counts_rows_of_the_classes_concerned():

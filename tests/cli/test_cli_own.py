@@ -286,7 +286,7 @@ def test_copies_are_kept_together_and_counted_once(place, tmp_path):
     done = ran("fit", tmp_path / "rows.csv", *FIT, "--out", tmp_path / "model")
     assert "600 rows of 800 repeat others" in done.stderr
     found = artefact.evidence(tmp_path / "model").provenance["rows"]
-    assert found == {"trained on": 496, "chosen on": 0, "calibrated on": 36, "tested on": 40}
+    assert found == {"trained on": 496, "calibrated on": 36, "tested on": 40}
     clf = artefact.load(tmp_path / "model")
     tested = artefact.evidence(tmp_path / "model").cells
     learned = clf.known_rows_.share(digests(pl.DataFrame(tested).cast(pl.Float64, strict=False)))
@@ -670,7 +670,7 @@ WISHES = [
     ({"separate": ["cat,dog|fox"]}, Shape(separate=[(["cat", "dog"], ["fox"])])),
     (
         {"separate": ["cat -> dog , fox"]},
-        Shape(separate=[Separate(["cat"], ["dog", "fox"], 1, True)]),
+        Shape(separate=[Separate(["cat"], ["dog", "fox"], one_way=True)]),
     ),
     ({"avoid": ['"a,b","x->y"=2']}, Shape(avoid=[Avoid("a,b", "x->y", 2)])),
     ({"shrink": ['">=6"=3', "t-shirt=2"]}, Shape(shrink={">=6": 3, "t-shirt": 2})),

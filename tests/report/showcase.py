@@ -11,7 +11,13 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 
 import conftr
-from conftr.classifier.evidence import Evidence, ShownCandidate, standing
+from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate, standing
+
+PRICE = (
+    PricePoint(0.0, 0.25, 1.4, False),
+    PricePoint(3.0, 0.1, 1.45, True),
+    PricePoint(30.0, 0.0, 1.9, False),
+)
 
 
 def split(n: int, sizes: tuple[int, int, int]) -> list[np.ndarray]:
@@ -98,6 +104,7 @@ def wished() -> Evidence:
         digits(),
         wishes=("avoid '4' and '9'", "smaller sets for '8'"),
         unwanted=unwanted,
+        price=PRICE,
         shrink=shrink,
     )
 
@@ -213,6 +220,7 @@ def nasty(names: tuple[str, str, str] = NASTY) -> Evidence:
         group_by=names[0],
         wishes=names,
         unwanted=unwanted,
+        price=PRICE,
         cells=[{names[i % 3]: names[(i + 1) % 3]} for i in range(len(mild.labels))],
         candidates=(
             replace(mild.candidates[0], name=names[1], words=names[0]),

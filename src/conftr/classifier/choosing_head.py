@@ -133,7 +133,7 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
     others = sorted((one for one in tried if one is not kept), key=_mean_cost)
     measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
     heads = {weight: one.head for weight, one in by_weight.items()}
-    why = _why(kept, tried[0], task)
+    why = _why(kept, tried[0], curve, point)
     return ChosenHead(kept.head, places, why, measured, curve, point, heads)
 
 
@@ -287,8 +287,13 @@ def _mean_cost(one: _Candidate) -> float:
     return float(one.costs.mean())
 
 
-def _why(kept: _Candidate, mean: _Candidate, task: StackTask) -> str:
-    measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
-    told = f"{kept.head.name}, {measure} {kept.costs.mean():.3f} on out-of-fold training rows"
+def _why(kept: _Candidate, mean: _Candidate, curve: Sequence[Point], point: Point | None) -> str:
+    if point is not None:
+        return (
+            f"Chosen: {kept.head.name}. On out-of-fold training rows {100 * point.mixed:.1f} % of "
+            f"the sets concerned hold what they should not, at {point.size:.2f} classes a set; "
+            f"without wishes {100 * curve[0].mixed:.1f} % at {curve[0].size:.2f}."
+        )
+    told = f"{kept.head.name}, mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
     return f"Chosen: {told}{beside}."

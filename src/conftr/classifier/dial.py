@@ -22,8 +22,8 @@ _HALVES = 10
 class Point(NamedTuple):
     """What a weight of the wishes gives; 0 is without them.
 
-    mixed: of the rows whose class the wishes concern, the share of sets that hold two classes that
-        should not be together. size: of all sets, the mean.
+    mixed: of the rows whose class the wishes concern, the share whose set holds a class that should
+        not stand beside theirs. size: of all sets, the mean.
     """
 
     weight: float
@@ -93,23 +93,32 @@ def point(weight: float, logits: Any, question: Question) -> Point:
     assert question.shape is not None
     scores, labels = question.score(logits), np.asarray(question.labels)
     wrong = unwanted(question.shape, question.classes)
-    concerned, found = np.asarray(wrong.any(axis=1))[labels], []
+    found = []
     generator = np.random.default_rng(question.seed)
     for _ in range(_HALVES):
         half = generator.permutation(len(labels)) < len(labels) // 2
         for own in (half, ~half):
             sets = _sets(scores, own, question)
-            rows = mixed(sets, wrong)[concerned[~own]]
-            found.append((rows.mean() if len(rows) else 0.0, sets.sum(axis=1).mean()))
+            found.append((mixed(sets, labels[~own], wrong), sets.sum(axis=1).mean()))
     share, size = np.mean(found, axis=0)
     return Point(weight, float(share), float(size))
 
 
-def mixed(sets: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which sets (n, K) hold two classes that are not wanted together, (n,); wrong: (K, K)."""
-    beside = sets.astype(np.float32) @ wrong.astype(np.float32) > 0
-    found: npt.NDArray[np.bool_] = np.asarray((beside & sets).any(axis=1))
-    return found
+def mixed(
+    sets: npt.NDArray[np.bool_], labels: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]
+) -> float:
+    """The share of sets (n, K) that hold a class not wanted beside their true one, labels (n,).
+
+    Args:
+        sets: Of n rows.
+        labels: Their classes.
+        wrong: (K, K), as `unwanted` gives it; rows of classes that nothing is unwanted beside do
+            not count.
+    """
+    concerned = np.asarray(wrong.any(axis=1))[labels]
+    if not concerned.any():
+        return 0.0
+    return float((sets & wrong[labels]).any(axis=1)[concerned].mean())
 
 
 def knee(points: Sequence[Point]) -> Point:

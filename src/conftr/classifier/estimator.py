@@ -313,6 +313,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The names of members; "one network" where settings of one are given.
         """
         wanted = self._asked()
+        checks.one_probability(self.alpha, "alpha")
         if wanted == ONE_NETWORK:
             return ["one network"]
         X, y = self._checked(X, y, reset=True)

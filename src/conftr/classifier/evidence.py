@@ -53,8 +53,8 @@ class ShownCandidate:
 class PricePoint(NamedTuple):
     """What a weight of the wishes gives on test examples; 0 is without wishes.
 
-    mixed: of the examples whose class the wishes concern, the share of sets that hold two classes
-        that should not be together. size: of all sets, the mean. chosen: whether it is in force.
+    mixed: of the examples whose class the wishes concern, the share whose set holds a class that
+        should not stand beside theirs. size: of all sets, the mean. chosen: whether it is in force.
     """
 
     weight: float

@@ -88,13 +88,11 @@ def _price(
     """What each weight of the wishes gives on the test examples."""
     if evidence.unwanted is None:
         return ()
-    concerned = np.asarray(evidence.unwanted.any(axis=1))[evidence.labels]
     found = []
     for one, standing in zip(turned, standings, strict=True):
         sets = evidence.made(standing, evidence.alpha)
-        rows, size = mixed(sets, evidence.unwanted)[concerned], float(sets.sum(axis=1).mean())
-        share = float(rows.mean()) if len(rows) else 0.0
-        found.append(PricePoint(one.point.weight, share, size, one.chosen))
+        share, size = mixed(sets, evidence.labels, evidence.unwanted), sets.sum(axis=1).mean()
+        found.append(PricePoint(one.point.weight, share, float(size), one.chosen))
     return tuple(found)
 
 

@@ -132,8 +132,7 @@ def fit(
             **training | chosen.training,
         )
         task = fitting.FitTask(clf, wanted.by_class, test_share)
-        watch.note(fitting.plan(own, task))
-        result = fitting.fit(own, task, watch.step)
+        result = fitting.fit(own, task, watch.step, watch.note)
         for note in result.notes:
             watch.note(note)
         _finish(result, place, as_json=as_json)

@@ -61,10 +61,15 @@ class Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def fit(own: Own, task: FitTask, progress: Callable[[str, int, int], None]) -> Result:
+def fit(
+    own: Own,
+    task: FitTask,
+    progress: Callable[[str, int, int], None],
+    announce: Callable[[str], None] = lambda _: None,
+) -> Result:
     """Train on most of the examples, and test on the others.
 
-    progress: as in `ConformalClassifier`.
+    progress: as in `ConformalClassifier`. announce: told what is going to be fitted.
     """
     drawn = order(own.X, seed_of(task.seed))
     parts = divided(drawn, task)
@@ -75,15 +80,16 @@ def fit(own: Own, task: FitTask, progress: Callable[[str, int, int], None]) -> R
             f"there is no row to test on: the {len(test.y):,} rows drawn for it are the only ones "
             f"of their classes. It takes more rows, or another --seed."
         )
+    announce(_plan(task.clf, learned))
     clf = clone(task.clf).set_params(progress=progress)
     groups = "class" if task.by_class else learned.groups
     fit_in_order(clf, learned.X, learned.y, groups, parts.drawn)
     return Result(clf, show(clf, test, task), parts.notes)
 
 
-def plan(own: Own, task: FitTask) -> str:
+def _plan(clf: ConformalClassifier, own: Own) -> str:
     """What will be fitted, in a sentence."""
-    names = task.clf.planned_members(own.X, own.y)
+    names = clone(clf).planned_members(own.X, own.y)
     folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
     return f"To be fitted: {', '.join(names)}{folds}."
 
@@ -120,6 +126,9 @@ def show(
 
     told: more of that.
     """
+    # Single networks tell of what was tried in their words.
+    stacked = clf.candidates_[0].stack.head is not None
+    measured = {one.name: one.inefficiency for one in clf.tried_ if stacked}
     provenance = {
         **test.origin,
         **(told or {}),
@@ -127,6 +136,7 @@ def show(
         "seed": task.seed,
         "method": clf.method_,
         "why": clf.why_,
+        **({"measured": measured} if measured else {}),
         **({"tuning": clf.tuning_} if getattr(clf, "tuning_", None) else {}),
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("conftr", "jax", "numpy")},

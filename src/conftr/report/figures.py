@@ -12,7 +12,7 @@ from conftr.report.axes import BLUE, ORANGE, Chart
 from conftr.report.readable import readable
 from conftr.report.stops import stops
 
-NAMES = ["trade_off", "coverage", "set_sizes", "classes", "confusion", "wishes"]
+NAMES = ["trade_off", "coverage", "set_sizes", "classes", "confusion", "wishes", "price"]
 
 _WIDTH, _HEIGHT, _LINE = 460, 260, 18
 _MOST = 30
@@ -32,6 +32,8 @@ def figures(evidence: Evidence) -> dict[str, Chart]:
         found["confusion"] = confusion(evidence)
     if evidence.unwanted is not None and evidence.unwanted.any():
         found["wishes"] = wishes(evidence)
+    if len(evidence.price) > 1:
+        found["price"] = price(evidence)
     return {name: _styled(chart) for name, chart in found.items()}
 
 
@@ -198,6 +200,31 @@ def wishes(evidence: Evidence) -> Chart:
         )
     )
     return bars.properties(width=_WIDTH, height=alt.Step(12))
+
+
+def price(evidence: Evidence) -> Chart:
+    """Mixed sets against mean size, over the weight of the wishes; the chosen one stands out."""
+    rows = [
+        {
+            "size": one.size,
+            "mixed": one.mixed,
+            "order": i,
+            "weight": "no wish" if one.weight == 0 else f"{one.weight:g}",
+            "chosen": one.chosen,
+        }
+        for i, one in enumerate(evidence.price)
+    ]
+    chart = axes.drawn(rows).encode(
+        alt.X("size:Q", title="mean set size", scale=alt.Scale(zero=False)),
+        alt.Y("mixed:Q", title="sets that hold what they should not", axis=alt.Axis(format="~%")),
+    )
+    line = chart.mark_line(color=BLUE).encode(alt.Order("order:Q"))
+    dots = chart.mark_point(filled=True, opacity=1).encode(
+        color=alt.condition(alt.datum.chosen, alt.value(ORANGE), alt.value(BLUE)),
+        size=alt.condition(alt.datum.chosen, alt.value(140), alt.value(50)),
+    )
+    names = chart.mark_text(align="left", dx=8, dy=-8).encode(alt.Text("weight:N"))
+    return (line + dots + names).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def unwanted_shares(evidence: Evidence, candidate: int) -> Numbers:

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from conftr.classifier.evidence import Evidence
-from conftr.report import numbers
+from conftr.report import numbers, price
 from conftr.report.contents import WIDEST_MATRIX, contents
 from conftr.report.readable import readable
 from conftr.report.sampling import sample
@@ -17,8 +17,10 @@ from conftr.report.sampling import sample
 _SCRIPTS = ["sets.js", "draw.js", "tables.js", "cards.js", "live.js"]
 # With more classes than these there is no list of the pairs that share a set.
 _MOST_CLASSES = 1000
-# Why a candidate was chosen stands beside the candidates, the rest of the provenance in a table.
-_WHY = "why"
+# Why a candidate was chosen, and from what, stands beside the candidates, the rest of the
+# provenance in a table.
+_WHY, _MEASURED = "why", "measured"
+_ELSEWHERE = (_WHY, _MEASURED)
 _USUAL = [0.2, 0.1, 0.05, 0.02, 0.01]
 
 
@@ -46,7 +48,12 @@ def page(evidence: Evidence) -> str:
         confusions=2 < len(held.classes) <= _MOST_CLASSES,
         matrix=len(held.classes) <= WIDEST_MATRIX,
         usual=_usual(held),
-        provenance=list(_lines({n: v for n, v in held.provenance.items() if n != _WHY})),
+        measured=_measured(evidence),
+        price=price.dots(evidence),
+        price_width=price.WIDTH,
+        price_height=price.HEIGHT,
+        price_margin=price.MARGIN,
+        provenance=list(_lines({n: v for n, v in held.provenance.items() if n not in _ELSEWHERE})),
         data=contents(held),
         style=_text("page.css"),
         script="\n".join(_text(name) for name in _SCRIPTS),
@@ -75,6 +82,12 @@ def _usual(evidence: Evidence) -> list[dict[str, str]]:
     """The headline at the user's alpha and at those that people ask for."""
     alphas = sorted({evidence.alpha, *_USUAL}, reverse=True)
     return [numbers.headline(evidence, alpha) for alpha in alphas]
+
+
+def _measured(evidence: Evidence) -> list[tuple[str, str]]:
+    """Every head and member that was compared, the smallest sets first."""
+    found = evidence.provenance.get(_MEASURED) or {}
+    return [(name, f"{size:.3f}") for name, size in sorted(found.items(), key=lambda one: one[1])]
 
 
 def _lines(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
