@@ -103,6 +103,7 @@ FILES = {
         "store",
         "statistics",
         "runner",
+        "ensembles",
         "cluster_trials",
         "defaults",
         "comparison",

@@ -55,7 +55,7 @@ class DPSM:
     size_weight: Any = 0.1
     temperature: Any = 1.0
     rate: Any = 0.01
-    warm_up: int = 500
+    warm_up: int = 100
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""

@@ -1,0 +1,136 @@
+"""What a method gives in company: the average of its trials, a head on them, and other thresholds.
+
+A run whose training keeps rows for a head (`conftr.experiments.pooling.kept_for_a_head`) has beside
+its results, which are those of single networks:
+
+average        one model, the mean of the networks' log-probabilities
+head           one model, the head that `choose_head` finds on the kept rows
+temperature    single networks, APS of logits / T, each T found on the kept rows (ConfTS)
+by_class       single networks, a threshold for each class (THR)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import conftr
+from conftr.classifier.choosing_head import StackTask, choose_head
+from conftr.conformal.arrays import log_softmax
+from conftr.conformal.quantile import examples_needed
+from conftr.experiments.runner import Prepared, TrainedTrial, Workspace, measure, run
+from conftr.experiments.specification import Specification
+from conftr.experiments.store import Record
+from conftr.members.member import averaged
+from conftr.search.attempts import Evaluation
+
+Numbers = npt.NDArray[Any]
+
+_PLENTY = 2  # times as many calibrating rows of each class as alpha needs
+
+
+def run_with_company(specification: Specification, workspace: Workspace) -> Record:
+    """The record of a run, with what its trials give together."""
+    return run(specification, workspace, company)
+
+
+def company(
+    evaluation: Evaluation, trials: Sequence[TrainedTrial], prepared: Prepared
+) -> dict[str, Any]:
+    """What trials give together, and with other thresholds; nothing where all have failed."""
+    logits = [trial.logits.astype(np.float64) for trial in trials if trial.failed_step < 0]
+    if not logits:
+        return {}
+
+    def one(found: Numbers) -> list[dict[str, Any]]:
+        return measure(evaluation, [_trial(found)], prepared)
+
+    head, kind = _on_a_head(logits, evaluation, prepared)
+    return {
+        "average": one(averaged(logits)),
+        "head": one(head),
+        "head_kind": kind,
+        "temperature": _with_temperature(logits, evaluation, prepared),
+        "by_class": _by_class(logits, evaluation, prepared),
+    }
+
+
+def _trial(logits: Numbers) -> TrainedTrial:
+    return TrainedTrial(logits, np.zeros(1, np.float32), -1)
+
+
+def _on_a_head(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> tuple[Numbers, dict[str, Any]]:
+    """Logits of the pool by the head that the kept rows choose, and what it is."""
+    kept, labels = prepared.examples.kept, prepared.examples.pool.y
+    said = [log_softmax(own) for own in logits]
+    classes = range(logits[0].shape[1])
+    task = StackTask(list(classes), evaluation.alphas[0], seed=evaluation.seed)
+    chosen = choose_head([own[-kept:] for own in said], labels[-kept:], task)
+    kind = {"name": chosen.head.name, "members": len(chosen.places)}
+    return chosen.head.logits([said[i] for i in chosen.places]), kind
+
+
+def _with_temperature(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> list[dict[str, Any]]:
+    """Single networks by APS at the temperature that the kept rows find."""
+    kept, alpha = prepared.examples.kept, evaluation.alphas[0]
+    labels = prepared.examples.pool.y[-kept:]
+    u = np.random.default_rng(evaluation.seed).random(kept)
+    found = [conftr.confts(own[-kept:], labels, alpha, u=u) for own in logits]
+    scores = tuple(one for one in evaluation.scores if one[0] == "APS")
+    aps = Evaluation(evaluation.alphas, evaluation.splits, scores, evaluation.seed)
+    scaled = [_trial(own / t) for own, t in zip(logits, found, strict=True)]
+    return [one | {"temperatures": found} for one in measure(aps, scaled, prepared)]
+
+
+def _by_class(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> list[dict[str, Any]]:
+    """THR with a threshold for each class, where each has the calibrating rows that it takes."""
+    examples = prepared.examples
+    n, n_cal = examples.evaluated, examples.n_cal
+    labels = examples.pool.y[:n]
+    rarest = np.bincount(labels, minlength=logits[0].shape[1]).min() * n_cal / n
+    alphas = [a for a in evaluation.alphas if rarest >= _PLENTY * examples_needed(a)]
+    return [_at(alpha, logits, labels, evaluation, n_cal) for alpha in alphas]
+
+
+def _at(
+    alpha: float, logits: Sequence[Numbers], labels: Numbers, evaluation: Evaluation, n_cal: int
+) -> dict[str, Any]:
+    rows = []
+    for own in logits:
+        scores = conftr.thr(own[: len(labels)])
+        for child in np.random.SeedSequence(evaluation.seed).spawn(evaluation.splits):
+            order = np.random.default_rng(child).permutation(len(labels))
+            cal, test = order[:n_cal], order[n_cal:]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", conftr.CalibrationWarning)
+                tau = conftr.calibrate(scores[cal], labels[cal], alpha, groups="class")
+            rows.append(_of_classes(scores[test] >= np.asarray(tau), labels[test]))
+    size, covered, sizes, coverages = (np.mean(part, axis=0) for part in zip(*rows, strict=True))
+    return {
+        "score": "THR",
+        "alpha": alpha,
+        "inefficiency": round(float(size), 6),
+        "coverage": round(float(covered), 6),
+        "class_inefficiency": np.round(sizes, 6).tolist(),
+        "class_coverage": np.round(coverages, 6).tolist(),
+    }
+
+
+def _of_classes(sets: Numbers, labels: Numbers) -> tuple[Any, ...]:
+    """Mean size, coverage, and both of each class."""
+    return (
+        conftr.inefficiency(sets),
+        conftr.coverage(sets, labels),
+        conftr.class_inefficiency(sets, labels),
+        conftr.class_coverage(sets, labels),
+    )
