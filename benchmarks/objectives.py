@@ -61,9 +61,8 @@ def jax_steps(objective):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 256, (BATCH * STEPS, 28, 28), dtype=np.uint8)
     data = TrainingSet(x, rng.integers(0, K, len(x)), 127.5, 1 / 127.5)
-    run = prepare(
-        MLP((28, 28), K), objective, Plan(1, BATCH, SGD(1e-4)), data, key=jax.random.key(0)
-    )
+    plan, key = Plan(1, BATCH, SGD(1e-4)), jax.random.key(0)
+    run = prepare(MLP((28, 28), K), objective, plan, data, key=key, rows=None, vary={})
     (carry,), (trial,) = begin(run).carries, run.trials
     operands = run.on_device(), trial.settings, carry, run.batches(trial, 0)
     program = jax.jit(lambda *given: train(run.program, *given)).lower(*operands).compile()

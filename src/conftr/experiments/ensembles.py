@@ -4,7 +4,7 @@ A run whose training keeps rows for a head (`conftr.experiments.pooling.kept_for
 its results, which are those of single networks:
 
 average        one model, the mean of the networks' log-probabilities
-head           one model, the head that `choose_head` finds on the kept rows
+head           one model, a head on the networks that the kept rows train and choose
 temperature    single networks, APS of logits / T, each T found on the kept rows (ConfTS)
 by_class       single networks, a threshold for each class (THR)
 """
@@ -19,17 +19,21 @@ import numpy as np
 import numpy.typing as npt
 
 import conftr
-from conftr.classifier.choosing_head import StackTask, choose_head
+from conftr.classifier import head, matrices
+from conftr.classifier.cross_fitting import FOLDS, divide
+from conftr.classifier.head import Head
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.quantile import examples_needed
 from conftr.experiments.runner import Prepared, TrainedTrial, Workspace, measure, run
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record
-from conftr.members.member import averaged
+from conftr.members.member import Fold, averaged
 from conftr.search.attempts import Evaluation
+from conftr.search.held_out import SetSize
 
 Numbers = npt.NDArray[Any]
 
+_PER_ENTRY = 20  # kept rows for each entry of a head's matrix
 _PLENTY = 2  # times as many calibrating rows of each class as alpha needs
 
 
@@ -49,10 +53,10 @@ def company(
     def one(found: Numbers) -> list[dict[str, Any]]:
         return measure(evaluation, [_trial(found)], prepared)
 
-    head, kind = _on_a_head(logits, evaluation, prepared)
+    found, kind = _on_a_head(logits, evaluation, prepared)
     return {
         "average": one(averaged(logits)),
-        "head": one(head),
+        "head": one(found),
         "head_kind": kind,
         "temperature": _with_temperature(logits, evaluation, prepared),
         "by_class": _by_class(logits, evaluation, prepared),
@@ -65,15 +69,49 @@ def _trial(logits: Numbers) -> TrainedTrial:
 
 def _on_a_head(
     logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
-) -> tuple[Numbers, dict[str, Any]]:
-    """Logits of the pool by the head that the kept rows choose, and what it is."""
-    kept, labels = prepared.examples.kept, prepared.examples.pool.y
-    said = [log_softmax(own) for own in logits]
-    classes = range(logits[0].shape[1])
-    task = StackTask(list(classes), evaluation.alphas[0], seed=evaluation.seed)
-    chosen = choose_head([own[-kept:] for own in said], labels[-kept:], task)
-    kind = {"name": chosen.head.name, "members": len(chosen.places)}
-    return chosen.head.logits([said[i] for i in chosen.places]), kind
+) -> tuple[Numbers, str]:
+    """Logits of the pool by the head with the smallest sets on the kept rows, and its name.
+
+    A mean, weights, or a matrix on the mean where there are rows for one, each measured on rows of
+    another fold. Networks have a temperature first: probabilities of conformally trained ones are
+    so near 0 and 1 that the floor which members share would make them equal.
+    """
+    kept, alpha = prepared.examples.kept, evaluation.alphas[0]
+    labels = prepared.examples.pool.y[-kept:]
+    said = [own / _temperature(own[-kept:], labels) for own in logits]
+    held = [own[-kept:] for own in said]
+    folds = divide(labels, FOLDS, evaluation.seed)
+    size = SetSize(labels, alpha, seed=evaluation.seed)
+    plain = head.mean(len(said))
+    tried = [(plain, plain.logits(held)), _weighted(held, labels, folds)]
+    if kept >= _PER_ENTRY * held[0].shape[1] ** 2:
+        base, aims = tried[0][1], matrices.aims(held[0].shape[1])
+        for one in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
+            found = Head(one.aim.name, plain.weights, one.bias, one.matrix)
+            tried.append((found, one.logits))
+    chosen, _ = min(tried, key=lambda pair: size(pair[1]))
+    return chosen.logits(said), chosen.name
+
+
+def _weighted(
+    said: Sequence[Numbers], labels: Numbers, folds: Sequence[Fold]
+) -> tuple[Head, Numbers]:
+    """A head of weights, and its logits of rows by the weights of the other folds."""
+    logits = np.empty(said[0].shape)
+    for train, held in folds:
+        own = head.weighted([one[train] for one in said], labels[train])
+        logits[held] = own.logits([one[held] for one in said])
+    return head.weighted(said, labels), logits
+
+
+def _temperature(logits: Numbers, labels: Numbers) -> float:
+    """T with the smallest cross-entropy of logits / T."""
+
+    def entropy(t: float) -> float:
+        return -float(log_softmax(logits / t)[np.arange(len(labels)), labels].mean())
+
+    tried: list[float] = np.geomspace(0.05, 500, 61).tolist()
+    return min(tried, key=entropy)
 
 
 def _with_temperature(
