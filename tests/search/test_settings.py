@@ -208,3 +208,12 @@ def test_later_methods_have_a_grid_by_default(method):
     file = coarse([method], rows=10_000, epochs=10)
     (sweep,) = sweeps(file, "digits", BASE, alpha=0.1)
     assert 2 <= len(sweep.configurations()) <= 200
+
+
+def test_a_method_of_a_file_has_an_equal_budget_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
+    made = sweeps(
+        equal_budget(("mine.py:Focal", "bel"), (1, 2), alpha=0.1), "digits", BASE, alpha=0.1
+    )
+    assert [len(sweep.configurations()) for sweep in made] == [8, 8]

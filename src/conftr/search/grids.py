@@ -110,7 +110,7 @@ def coarse(
 
 
 def equal_budget(
-    methods: Sequence[str],
+    methods: Sequence[Any],
     epochs: Sequence[int],
     *,
     alpha: float,
@@ -122,16 +122,28 @@ def equal_budget(
     none), and the epochs given.
 
     Args:
-        methods: Names, those of `conftr.search.methods.LATER` among them.
+        methods: Names, FILE.py:NAME, or values.
         epochs: The lengths of training to try.
         alpha: What is trained for; `vr-conftr` averages over twice that share of scores.
         stages: Of the sweep.
     """
     common: Grid = {"learning_rate": (0.05, 0.01), "epochs": tuple(epochs)}
-    by_method = {method: {**common, **_OWN[method]} for method in methods}
+    by_method = {method: {**common, **_own(method)} for method in methods}
     if "vr-conftr" in by_method:
         by_method["vr-conftr"]["quantile"] = (f"nearest:{2 * alpha:g}",)
     return SettingsFile({}, by_method, tuple(methods), (alpha,), stages=stages)
+
+
+def _own(method: Any) -> Grid:
+    """Two values of a setting of the method's own: its first number, or else weight decay."""
+    if method in _OWN:
+        return _OWN[method]
+    objective = objective_of(method)
+    known = {name: getattr(objective, name) for name in space.weights(objective)}
+    name = next((name for name, value in known.items() if value), None)
+    if name is None:
+        return {"weight_decay": (5e-5, 5e-4)}
+    return {name: (float(f"{known[name] / 10:.6g}"), known[name])}
 
 
 def _thinned(method: Any) -> Grid:
