@@ -44,7 +44,7 @@ if shutil.which("g++") or shutil.which("clang++"):
     }
 
 
-def stepper(objective):
+def stepper(objective, batch=BATCH):
     """One training step on fixed random data, as a function without arguments."""
     torch.manual_seed(0)
     layers = []
@@ -54,7 +54,7 @@ def stepper(objective):
     optimiser = torch.optim.SGD(
         network.parameters(), 1e-3, momentum=0.9, weight_decay=1e-3, nesterov=True
     )
-    x, y = torch.randn(BATCH, SIZES[0]), torch.randint(0, CLASSES, (BATCH,))
+    x, y = torch.randn(batch, SIZES[0]), torch.randint(0, CLASSES, (batch,))
 
     def step() -> None:
         optimiser.zero_grad()

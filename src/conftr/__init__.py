@@ -3,6 +3,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from conftr.conformal.later.cact import CaCT
+from conftr.conformal.later.confts import confts
+from conftr.conformal.later.dpi import DPI
+from conftr.conformal.later.dpsm import DPSM
+from conftr.conformal.later.fano import Fano
+from conftr.conformal.later.focal import Focal
+from conftr.conformal.later.label_smoothing import LabelSmoothing
+from conftr.conformal.later.model_fano import ModelFano
+from conftr.conformal.later.rwce import RWCE
+from conftr.conformal.later.uncertainty_aware import UncertaintyAware
 from conftr.conformal.losses import class_loss, coverage_loss, size_loss
 from conftr.conformal.metrics import (
     accuracy,
@@ -47,25 +57,35 @@ if TYPE_CHECKING:
     from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
 
 __all__ = [
+    "DPI",
+    "DPSM",
+    "RWCE",
     "Avoid",
     "Bel",
+    "CaCT",
     "CalibrationWarning",
     "ConfTr",
     "ConformalClassifier",
     "CoverTr",
     "CrossEntropy",
+    "Fano",
+    "Focal",
     "Kernel",
+    "LabelSmoothing",
+    "ModelFano",
     "Nearest",
     "OrderStatistic",
     "Separate",
     "Shape",
     "SmoothSort",
+    "UncertaintyAware",
     "accuracy",
     "aps",
     "calibrate",
     "class_coverage",
     "class_inefficiency",
     "class_loss",
+    "confts",
     "coverage",
     "coverage_confusion",
     "coverage_law",

@@ -35,6 +35,15 @@ OBJECTIVES = {
         fraction=0.3,
         target_size=0,
     ),
+    "focal": conftr.Focal(),
+    "label-smoothing": conftr.LabelSmoothing(),
+    "rwce": conftr.RWCE(),
+    "dpsm": conftr.DPSM(ALPHA),
+    "fano": conftr.Fano(ALPHA),
+    "model-fano": conftr.ModelFano(ALPHA),
+    "dpi": conftr.DPI(ALPHA),
+    "uncertainty-aware": conftr.UncertaintyAware(),
+    "cact": conftr.CaCT(ALPHA),
 }
 # Their gradient is an estimate that is not the derivative of their value.
 ESTIMATED = {"conftr-nearest", "conftr-kernel"}

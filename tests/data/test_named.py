@@ -109,6 +109,19 @@ def test_wines_are_good_from_6_upwards():
     assert examples.y.tolist() == [0, 1, 1]
     np.testing.assert_allclose(examples.x, [[7, 8.5], [6.5, 9], [1, 2]])
     assert examples.x.dtype == np.float32
+    assert winequality.grades(table).y.tolist() == [2, 3, 6]
+
+
+def test_a_long_tail_keeps_ever_fewer_training_images():
+    files = [*images_and_labels(60_000), *images_and_labels(10_000)]
+    names = (file.name for file in fashion_mnist.FILES)
+    read = dict(zip(names, files, strict=True)).__getitem__
+    dataset, whole = fashion_mnist.build_long_tail(read), fashion_mnist.build(read)
+    counts = np.bincount(dataset.y_train)
+    assert counts[0] == np.bincount(whole.y_train).min()
+    assert counts[0] / counts[9] == pytest.approx(100, rel=0.02)
+    assert (np.diff(counts) < 0).all()
+    np.testing.assert_array_equal(dataset.y_test, whole.y_test)
 
 
 def test_credit_is_good_or_bad():

@@ -202,3 +202,10 @@ def test_a_killed_run_goes_on_and_ends_in_the_same_record(tmp_path, steps):
     assert steps.steps[1][1] > 4
     undisturbed = run(asked, Workspace(Store(tmp_path), tmp_path / "runs"))
     assert without_times(resumed) == without_times(undisturbed)
+
+
+def test_an_objective_with_state_has_a_record(workspace):
+    objective = conftr.DPSM(warm_up=2)
+    record = run(small(epochs=1, trials=1, objective=objective), workspace)
+    assert record["specification"]["training"]["objective"]["kind"] == "DPSM"
+    assert record["failed"] == 0

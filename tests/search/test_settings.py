@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from conftr.machine.plain_data import build
-from conftr.search.grids import coarse
-from conftr.search.methods import METHODS, USUAL
+from conftr.search.grids import coarse, equal_budget
+from conftr.search.methods import LATER, METHODS, USUAL
 from conftr.search.settings import SettingsError, SettingsFile, Stage, halved, read, toml
 from conftr.search.sweeps import sweeps
 
@@ -192,3 +192,28 @@ def test_successive_halving_keeps_a_third_for_three_times_as_long():
     file = halved(SettingsFile(by_method={"conftr": values}), 2)
     assert [stage.keep for stage in file.stages] == [24, 8, 1]
     assert [stage.share for stage in file.stages] == pytest.approx([1 / 9, 1 / 3, 1])
+
+
+def test_an_equal_budget_gives_every_method_as_many_configurations():
+    methods = ("cross-entropy-tuned", "conftr", "conftr-class", *LATER)
+    file = equal_budget(methods, (5, 10), alpha=0.05)
+    made = sweeps(file, "digits", BASE, alpha=0.05)
+    assert {len(sweep.configurations()) for sweep in made} == {8}
+    assert {sweep.alpha for sweep in made} == {0.05}
+    assert all({one["epochs"] for one in sweep.configurations()} == {5, 10} for sweep in made)
+
+
+@pytest.mark.parametrize("method", LATER)
+def test_later_methods_have_a_grid_by_default(method):
+    file = coarse([method], rows=10_000, epochs=10)
+    (sweep,) = sweeps(file, "digits", BASE, alpha=0.1)
+    assert 2 <= len(sweep.configurations()) <= 200
+
+
+def test_a_method_of_a_file_has_an_equal_budget_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
+    made = sweeps(
+        equal_budget(("mine.py:Focal", "bel"), (1, 2), alpha=0.1), "digits", BASE, alpha=0.1
+    )
+    assert [len(sweep.configurations()) for sweep in made] == [8, 8]

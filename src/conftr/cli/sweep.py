@@ -66,6 +66,14 @@ def sweep(
             "third of the next one's epochs, keep a third of the configurations.",
         ),
     ] = None,
+    equal: Annotated[
+        bool,
+        typer.Option(
+            "--equal-budget",
+            help="As many configurations for every method, in place of a grid: two learning rates, "
+            "two values of a setting of its own, half of the epochs and all of them.",
+        ),
+    ] = False,
     seed: opt.Seed = 0,
     ray: console.Ray = None,
     dry_run: Annotated[
@@ -98,7 +106,7 @@ def sweep(
                 workspace = console.workspace(results, runs, data_dir, display)
                 name, workspace = _dataset(data, columns, workspace, seed)
                 changes = {"model": model, "epochs": epochs}
-                sweeps = _sweeps(name, file, changes, halving, workspace, seed)
+                sweeps = _sweeps(name, file, changes, halving, workspace, seed, equal=equal)
                 missing = without_record(sweeps, workspace.store)
                 price = cost(missing, measurements(workspace), executor, display)
             if dry_run:
@@ -146,10 +154,12 @@ def _sweeps(
     halving: int | None,
     workspace: Workspace,
     seed: int,
+    *,
+    equal: bool,
 ) -> list[Sweep]:
     """What is to be tried on a dataset, with what suits it where nothing is said."""
     from conftr.experiments.defaults import default_settings
-    from conftr.search.grids import coarse
+    from conftr.search.grids import coarse, equal_budget
     from conftr.search.settings import halved
     from conftr.search.sweeps import held_out_size, sweeps
 
@@ -159,7 +169,10 @@ def _sweeps(
     alpha = _ALPHA if len(dataset.y_test) else _ALPHA_OF_FILE
     base = default_settings(dataset, (file.alphas or (alpha,))[0], rows)
     base |= {setting: value for setting, value in changes.items() if value is not None}
-    if not file.shared and not file.by_method:
+    if equal:
+        lengths, asked = (max(1, base["epochs"] // 2), base["epochs"]), (file.alphas or (alpha,))[0]
+        file = replace(equal_budget(file.names, lengths, alpha=asked), score=file.score)
+    elif not file.shared and not file.by_method:
         thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
         file = replace(thinned, alphas=file.alphas, score=file.score)
     if halving is not None:

@@ -9,20 +9,19 @@ differentiated in JAX and PyTorch. Fields that are numbers or arrays may also be
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from conftr.conformal import checks
-from conftr.conformal.arrays import Array, divide, library, log_softmax, pick, settled, sigmoid
+from conftr.conformal.arrays import Array, library, pick
+from conftr.conformal.batch import Score, cross_entropy, parts, scored, soft_sets
 from conftr.conformal.losses import cost, excess, missed
 from conftr.conformal.quantile import Quantile, SmoothSort
-from conftr.conformal.scores import log_probabilities, thr
+from conftr.conformal.scores import thr
 from conftr.conformal.shaping import identity
 from conftr.conformal.values import by_content
 
-Score: TypeAlias = Callable[[Array], Array]
 SetLoss: TypeAlias = Callable[[Array, Array], Array]
 
 _EPSILON = 1e-8
@@ -35,7 +34,7 @@ class CrossEntropy:
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The mean over the batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits)
-        return _cross_entropy(logits, checks.labels_array(labels, logits))
+        return cross_entropy(logits, checks.labels_array(labels, logits))
 
 
 @by_content
@@ -85,22 +84,13 @@ class ConfTr:
         """The objective on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits, values=False)  # the score looks at the values
         labels = checks.labels_array(labels, logits)
-        scores = _scores(self.score, logits)
-        (calibrating, predicting), (own, others) = self._divide(scores, labels)
+        scores = scored(self.score, logits)
+        (calibrating, predicting), (own, others) = parts(self.fraction, scores, labels)
         tau = self.quantile(pick(calibrating, own), self.alpha)
-        total = _log_loss(self, _soft_sets(predicting, tau, self.temperature), others)
+        total = _log_loss(self, soft_sets(predicting, tau, self.temperature), others)
         if isinstance(self.cross_entropy_weight, int | float) and self.cross_entropy_weight == 0:
             return total
-        return total + self.cross_entropy_weight * _cross_entropy(logits, labels)
-
-    def _divide(self, *rows: Array) -> list[tuple[Array, Array]]:
-        """The rows that calibrate and the rows that predict, of each array."""
-        n = operator.index(rows[0].shape[0])
-        if n == 0:
-            raise ValueError("a batch must hold examples; got none.")
-        if self.fraction is None or n == 1:
-            return [(x, x) for x in rows]
-        return [divide(x, _cut(n, float(self.fraction))) for x in rows]
+        return total + self.cross_entropy_weight * cross_entropy(logits, labels)
 
 
 @by_content
@@ -137,7 +127,7 @@ class CoverTr:
         """The objective on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits, values=False)  # the score looks at the values
         labels = checks.labels_array(labels, logits)
-        sets = _soft_sets(_scores(self.score, logits), self.tau, self.temperature)
+        sets = soft_sets(scored(self.score, logits), self.tau, self.temperature)
         return _log_loss(self, sets, labels)
 
 
@@ -159,34 +149,10 @@ class Bel:
         """The objective on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits)
         labels = checks.labels_array(labels, logits)
-        xp, sets = library(logits), _soft_sets(logits, 1.0, self.temperature)
+        xp, sets = library(logits), soft_sets(logits, 1.0, self.temperature)
         uncovered = (xp.mean(missed(sets, labels)) - self.alpha) ** 2
         size = xp.mean(excess(sets, labels, 0, None))
         return xp.log(uncovered + self.size_weight * size + _EPSILON)
-
-
-@settled
-def _cut(n: int, fraction: float) -> int:
-    """How many examples of a batch calibrate."""
-    return max(1, int(fraction * n))
-
-
-def _cross_entropy(logits: Array, labels: Array) -> Array:
-    return -library(logits).mean(pick(log_softmax(logits), labels))
-
-
-def _scores(score: Score, logits: Array) -> Array:
-    """Scores (n, K) for soft sets, which cannot see how `thr` ranks probabilities near 1."""
-    if score is thr:
-        return log_probabilities(logits)
-    return checks.logits_array(score(logits), "scores", values=False)
-
-
-def _soft_sets(scores: Array, tau: Any, temperature: Any) -> Array:
-    above = scores - tau
-    if isinstance(temperature, int | float) and temperature == 1:
-        return sigmoid(above)  # a division is felt in PyTorch, forwards and backwards
-    return sigmoid(above / temperature)
 
 
 def _log_loss(objective: ConfTr | CoverTr, sets: Array, labels: Array) -> Array:

@@ -13,11 +13,21 @@ from conftr.search.sweeps import held_out_size
 
 
 class TrainAndPool(NamedTuple):
-    """Examples to train on, and a pool to evaluate on, of which each split calibrates `n_cal`."""
+    """Examples to train on, and a pool to evaluate on, of which each split calibrates `n_cal`.
+
+    kept: the last so many of the pool come from the training split and are not evaluated on: a head
+        learns from what trained models say of them.
+    """
 
     train: Examples
     pool: Examples
     n_cal: int
+    kept: int = 0
+
+    @property
+    def evaluated(self) -> int:
+        """How many of the pool are evaluated on, its first."""
+        return len(self.pool.y) - self.kept
 
     def fingerprint(self) -> str:
         """16 hexadecimal digits of the SHA-256 of everything here."""
@@ -41,6 +51,17 @@ def held_out(dataset: Dataset, *, share: float, at_most: int, seed: int) -> Trai
     size = held_out_size(n, share, at_most)
     order = permutation(n, seed)
     return TrainAndPool(_rows(dataset, order[size:]), _rows(dataset, order[:size]), size // 2)
+
+
+def kept_for_a_head(dataset: Dataset, *, share: float, at_most: int, seed: int) -> TrainAndPool:
+    """The paper's pool, with a part of the training split kept back for a head to learn from."""
+    n = len(dataset.y_train)
+    size = held_out_size(n, share, at_most)
+    order = permutation(n, seed)
+    _, pool, n_cal = calibration_and_test(dataset)[:3]
+    kept = _rows(dataset, order[:size])
+    both = Examples(np.concatenate([pool.x, kept.x]), np.concatenate([pool.y, kept.y]))
+    return TrainAndPool(_rows(dataset, order[size:]), both, n_cal, size)
 
 
 def _rows(dataset: Dataset, rows: Any) -> Examples:

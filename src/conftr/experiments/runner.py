@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import filelock
 import numpy as np
@@ -52,6 +52,9 @@ from conftr.training.models import Model
 _SPOKEN = (conftr.CalibrationWarning, CheckpointWarning, TrainingWarning)
 
 
+Beside: TypeAlias = Callable[[Evaluation, "Sequence[TrainedTrial]", "Prepared"], dict[str, Any]]
+
+
 class RunError(RuntimeError):
     """A run that cannot go on; the message says what to do."""
 
@@ -84,8 +87,11 @@ class Prepared(NamedTuple):
     groups: Any
 
 
-def run(specification: Specification, workspace: Workspace) -> Record:
-    """The record of a specification: from the store, or trained and measured now."""
+def run(specification: Specification, workspace: Workspace, beside: Beside | None = None) -> Record:
+    """The record of a specification: from the store, or trained and measured now.
+
+    beside: what else of the trained trials goes into the record.
+    """
     known = workspace.store.get(specification)
     if known is not None:
         return known
@@ -95,9 +101,11 @@ def run(specification: Specification, workspace: Workspace) -> Record:
         trials = train(specification, prepared, workspace)
         between = time.monotonic()
         results = measure(specification.evaluation, trials, prepared)
+        more = beside(specification.evaluation, trials, prepared) if beside else {}
     seconds = {"training": between - begun, "evaluation": time.monotonic() - between}
     record = _record(specification, prepared, trials) | {
         "results": results,
+        **more,
         "made": made(seconds),
     }
     workspace.store.put(record)
@@ -165,9 +173,10 @@ def _evaluated(
     logits: npt.NDArray[np.float32],
     prepared: Prepared,
 ) -> list[Record]:
+    n = prepared.examples.evaluated
     return conftr.evaluate(
-        logits,
-        prepared.examples.pool.y,
+        logits[:n],
+        prepared.examples.pool.y[:n],
         score=score,
         alpha=np.array(evaluation.alphas),
         n_cal=prepared.examples.n_cal,

@@ -15,10 +15,11 @@ from typing import Any
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
 from conftr.machine.table import Table, markdown_table
+from conftr.paper import later
 from conftr.paper.exhibit_table import table_of
 from conftr.paper.exhibits import Exhibit
 from conftr.paper.figures import figures
-from conftr.paper.sentences import introduction, title
+from conftr.paper.sentences import introduction, remarks, title
 
 
 def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
@@ -54,6 +55,13 @@ def as_markdown(
                 yield f"![{exhibit.title}](figures/{name}.svg)"
             yield markdown_table(table)
             yield from table.remarks
+        yield f"## {later.TITLE}"
+        yield f"```\n{later.COMMAND} {' '.join(later.TITLES)}\n```"
+        yield from _on_later(store)
+        for table in later.tables(store, _linked):
+            yield f"### {table.title}"
+            yield markdown_table(table)
+            yield from table.remarks
 
     return "\n\n".join(parts()) + "\n"
 
@@ -78,9 +86,27 @@ def as_html(
             yield from (f"<figure>{pictures[name]}</figure>" for name in drawn[exhibit.key])
             yield _html_table(table)
             yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
+        yield f'<h2 id="{later.KEY}">{html.escape(later.TITLE)}</h2>'
+        yield from (f"<p>{html.escape(text)}</p>" for text in _on_later(store))
+        for table in later.tables(store, lambda path: path.stem[-16:-8]):
+            yield f"<h3>{html.escape(table.title)}</h3>"
+            yield _html_table(table)
+            yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
 
     frame = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     return frame.substitute(title=f"conftr: {title().lower()}", body="\n".join(parts()))
+
+
+def _on_later(store: Store) -> Iterator[str]:
+    """What to know of the methods after the paper, and what has not been run of them."""
+    yield from (remark.text for remark in remarks(later.KEY))
+    missing = later.missing(store)
+    if missing:
+        yield f"Not run yet: {', '.join(missing)}. `{later.COMMAND} {' '.join(missing)}` does that."
+
+
+def _linked(path: Path) -> str:
+    return f"[{path.stem[-16:-8]}](../results/{path.as_posix()})"
 
 
 def _html_table(table: Table) -> str:

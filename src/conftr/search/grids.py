@@ -43,6 +43,33 @@ _THINNED: Mapping[str, Grid] = {
     "conftr-class": _CONFTR_CLASS,
     "conftr-for-aps": _CONFTR,
     "conftr-class-for-aps": _CONFTR_CLASS,
+    "vr-conftr": _CONFTR_CLASS,
+    "label-smoothing": {"learning_rate": RATES, "smoothing": (0.02, 0.05, 0.1)},
+    "focal": {"learning_rate": RATES, "gamma": (0.5, 1, 2)},
+    "rwce": {"learning_rate": RATES, "weight_decay": (0.0, 5e-5, 5e-4)},
+    "dpsm": {"learning_rate": RATES, "size_weight": (0.05, 0.1), "temperature": (0.1, 1)},
+    "fano": {"learning_rate": RATES, "temperature": (0.1, 0.5, 1)},
+    "model-fano": {"learning_rate": RATES, "temperature": (0.1, 0.5, 1)},
+    "dpi": {"learning_rate": RATES, "temperature": (0.1, 0.5, 1)},
+    "uncertainty-aware": {"learning_rate": RATES, "weight": (0.02, 0.2, 1)},
+    "cact": {"learning_rate": RATES, "penalty": (0.01, 0.1, 1)},
+}
+# Two values of the one setting that matters most to a method, about what its source has.
+_OWN: Mapping[str, Grid] = {
+    "cross-entropy-tuned": {"weight_decay": (5e-5, 5e-4)},
+    "label-smoothing": {"smoothing": (0.02, 0.1)},
+    "focal": {"gamma": (1, 2)},
+    "rwce": {"weight_decay": (5e-5, 5e-4)},
+    # At its published temperature of 1 the soft size hardly moves: probabilities sum to 1.
+    "dpsm": {"temperature": (0.1, 1)},
+    "fano": {"temperature": (0.1, 1)},
+    "model-fano": {"temperature": (0.1, 1)},
+    "dpi": {"temperature": (0.1, 1)},
+    "uncertainty-aware": {"weight": (0.05, 0.2)},
+    "cact": {"penalty": (0.01, 0.1)},
+    "conftr": {"temperature": (0.1, 1)},
+    "conftr-class": {"temperature": (0.1, 1), "size_weight": (0.5,)},
+    "vr-conftr": {"temperature": (0.1, 1)},
 }
 FEW_EPOCHS_FIRST = (Stage(0.2, 1, 8), Stage(1.0, 2, 1))
 ALL_EPOCHS = (Stage(1.0, 1, 8), Stage(1.0, 3, 1))
@@ -80,6 +107,43 @@ def coarse(
         by_method["cross-entropy-tuned"]["epochs"] = (epochs // 5, epochs // 2, epochs)
         stages = stages if stages is SMALL else ALL_EPOCHS
     return SettingsFile(by_method=by_method, methods=tuple(methods), stages=stages)
+
+
+def equal_budget(
+    methods: Sequence[Any],
+    epochs: Sequence[int],
+    *,
+    alpha: float,
+    stages: tuple[Stage, ...] = (Stage(),),
+) -> SettingsFile:
+    """As many configurations for every method, with the epochs among the settings.
+
+    Two learning rates, two values of a setting of the method's own (weight decay where it has
+    none), and the epochs given.
+
+    Args:
+        methods: Names, FILE.py:NAME, or values.
+        epochs: The lengths of training to try.
+        alpha: What is trained for; `vr-conftr` averages over twice that share of scores.
+        stages: Of the sweep.
+    """
+    common: Grid = {"learning_rate": (0.05, 0.01), "epochs": tuple(epochs)}
+    by_method = {method: {**common, **_own(method)} for method in methods}
+    if "vr-conftr" in by_method:
+        by_method["vr-conftr"]["quantile"] = (f"nearest:{2 * alpha:g}",)
+    return SettingsFile({}, by_method, tuple(methods), (alpha,), stages=stages)
+
+
+def _own(method: Any) -> Grid:
+    """Two values of a setting of the method's own: its first number, or else weight decay."""
+    if method in _OWN:
+        return _OWN[method]
+    objective = objective_of(method)
+    known = {name: getattr(objective, name) for name in space.weights(objective)}
+    name = next((name for name, value in known.items() if value), None)
+    if name is None:
+        return {"weight_decay": (5e-5, 5e-4)}
+    return {name: (float(f"{known[name] / 10:.6g}"), known[name])}
 
 
 def _thinned(method: Any) -> Grid:

@@ -7,8 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from conftr.conformal.later.cact import CaCT
+from conftr.conformal.later.dpi import DPI
+from conftr.conformal.later.dpsm import DPSM
+from conftr.conformal.later.fano import Fano
+from conftr.conformal.later.focal import Focal
+from conftr.conformal.later.label_smoothing import LabelSmoothing
+from conftr.conformal.later.model_fano import ModelFano
+from conftr.conformal.later.rwce import RWCE
+from conftr.conformal.later.uncertainty_aware import UncertaintyAware
 from conftr.conformal.objectives import Bel, ConfTr, CoverTr, CrossEntropy
-from conftr.conformal.quantile import SmoothSort, paper_position
+from conftr.conformal.quantile import Nearest, SmoothSort, paper_position
 from conftr.conformal.scores import smooth_aps, thr_probs
 from conftr.conformal.shaping import identity
 from conftr.machine.names import from_file
@@ -30,7 +39,30 @@ METHODS: Mapping[str, Any] = {
     "conftr-class": _CONFTR_CLASS,
     "conftr-for-aps": _CONFTR,
     "conftr-class-for-aps": _CONFTR_CLASS,
+    "vr-conftr": replace(_CONFTR_CLASS, quantile=Nearest(0.02), size_weight=0.5),
+    "label-smoothing": LabelSmoothing(),
+    "focal": Focal(),
+    "rwce": RWCE(),
+    "dpsm": DPSM(),
+    "fano": Fano(),
+    "model-fano": ModelFano(),
+    "dpi": DPI(),
+    "uncertainty-aware": UncertaintyAware(),
+    "cact": CaCT(),
 }
+# Those that came after the paper, and what people try first.
+LATER = (
+    "label-smoothing",
+    "focal",
+    "rwce",
+    "dpsm",
+    "fano",
+    "model-fano",
+    "dpi",
+    "uncertainty-aware",
+    "cact",
+    "vr-conftr",
+)
 USUAL = ("cross-entropy", "bel", "covertr", "conftr", "conftr-class")
 
 

@@ -18,12 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from conftr.conformal.stateful import StatefulObjective, is_stateful
 from conftr.training import optimisers
 from conftr.training.models import Array, Key, Model, Params, State
 from conftr.training.optimisers import Optimiser
-from conftr.training.programs import shared
+from conftr.training.programs import on_device, shared
 
-Objective: TypeAlias = Callable[[Array, Array], Array]
+Objective: TypeAlias = Callable[[Array, Array], Array] | StatefulObjective
 Trainable: TypeAlias = Callable[[str], bool] | None
 
 Tree = TypeVar("Tree")
@@ -64,6 +65,7 @@ class Carry(NamedTuple):
     optimiser: Any
     failed_step: Array  # the first step that was not finite, or -1
     failed_loss: Array  # whether it was the loss that failed, or only the gradient
+    objective: Any = ()  # the state of an objective that has one
 
 
 class Batch(NamedTuple):
@@ -77,11 +79,14 @@ class Batch(NamedTuple):
     step: Array
 
 
-def start(program: Program, key: Key) -> Carry:
-    """A trial before its first step."""
+def start(program: Program, key: Key, classes: int = 0) -> Carry:
+    """A trial before its first step; classes: of the labels, for an objective that has state."""
     settings = program.model, program.optimiser, program.trainable  # all that it depends on
     carry: Carry = shared(_start, settings, key)(key)
-    return carry
+    if not is_stateful(program.objective):
+        return carry
+    state = program.objective.start(classes)
+    return carry._replace(objective=jax.tree.map(on_device, state))
 
 
 def _start(model: Model, optimiser: Optimiser, trainable: Trainable, key: Key) -> Carry:
@@ -193,21 +198,44 @@ def _step(program: Program, data: TrainingSet, carry: Carry, batch: Batch) -> tu
     x = normalised(_divided(mesh, x), data.shift, data.scale)
     trained, whole = _split(trainable, carry.params)
 
-    def loss(trained: Params) -> tuple[Array, State]:
+    def loss(trained: Params) -> tuple[Array, tuple[State, Any]]:
         # Made anew in here: Flax refuses to update variables from outside a gradient.
         state = jax.tree.map(lambda leaf: leaf, carry.state)
         logits, state = model.apply(whole(trained), state, x, True)
         # On several devices each computes the loss of the whole batch: a sort that is spread over
         # them would cost more than the logits do to send.
-        value = objective(*on_all(mesh, (logits, y)))
-        if jnp.shape(value):
-            raise ValueError(f"objective must give a scalar; got shape {jnp.shape(value)}.")
-        return value, state
+        seen = on_all(mesh, (logits, y))
+        if not is_stateful(objective):
+            return _scalar(objective(*seen)), (state, ())
+        return _scalar(objective(*seen, carry.objective)), (state, seen)
 
-    (value, state), gradient = jax.value_and_grad(loss, has_aux=True)(trained)
+    (value, (state, seen)), gradient = jax.value_and_grad(loss, has_aux=True)(trained)
     moved, memory = optimisers.update(optimiser, gradient, carry.optimiser, trained, batch.factor)
     after = carry._replace(params=whole(moved), state=state, optimiser=memory)
+    if is_stateful(objective):
+        after = after._replace(objective=_updated(objective, seen, carry.objective))
     return _unless_failed(carry, after, value, gradient, batch.step)
+
+
+def _scalar(value: Array) -> Array:
+    if jnp.shape(value):
+        raise ValueError(f"objective must give a scalar; got shape {jnp.shape(value)}.")
+    return value
+
+
+def _updated(objective: StatefulObjective, seen: tuple[Array, Array], state: Any) -> Any:
+    """The state of an objective after a step, refused where it is of another form."""
+    after = objective.update(*seen, state)
+    forms = [
+        jax.tree.map(lambda leaf: (jnp.shape(leaf), jnp.result_type(leaf)), tree)
+        for tree in (state, after)
+    ]
+    if forms[0] != forms[1]:
+        raise ValueError(
+            f"update of {objective!r} must keep the shapes and types of its state, as a loop is "
+            f"compiled for them; it was {forms[0]} and became {forms[1]}."
+        )
+    return after
 
 
 def _unless_failed(

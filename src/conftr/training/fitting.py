@@ -96,12 +96,14 @@ class Fitted(NamedTuple):
         and fewer epochs if all trials failed.
     failed_step: the first step whose loss or gradient was not finite, or -1. The parameters are
         those before that step.
+    objective_state: what the objective carried from step to step, if it has state.
     """
 
     params: Params
     state: State
     loss: Losses
     failed_step: npt.NDArray[np.int32]
+    objective_state: Any = ()
 
     @property
     def failures(self) -> int:
@@ -110,8 +112,9 @@ class Fitted(NamedTuple):
 
     def trial(self, i: int) -> Fitted:
         """Trial `i` alone, without the trial axis."""
-        params, state = jax.tree.map(partial(_entry, i), (self.params, self.state))
-        return Fitted(params, state, self.loss[:, i], self.failed_step[i])
+        changing = self.params, self.state, self.objective_state
+        params, state, carried = jax.tree.map(partial(_entry, i), changing)
+        return Fitted(params, state, self.loss[:, i], self.failed_step[i], carried)
 
 
 def fit(
@@ -132,7 +135,8 @@ def fit(
     """Train a model, or one for each of several keys.
 
     key: one key, or keys (trials,) as `trial_keys` makes them.
-    objective: (logits (n, K), labels (n,)) -> a scalar, as those of `conftr`.
+    objective: (logits (n, K), labels (n,)) -> a scalar, as those of `conftr`; one that has state
+        (see `conftr.conformal.stateful`) has it carried from step to step, in each trial its own.
     rows: what each trial trains on, indices (trials, m) or (m,), as `resample` makes them.
     vary: fields of the objective or of `SGD` that differ between trials: name -> (trials, ...).
     progress: called after every epoch.
@@ -283,8 +287,8 @@ def _fitted(run: Run, reached: Reached, alone: bool) -> Fitted:
         carry = jax.device_put(carry, run.mesh.devices[0])
     losses, failed = np.stack(reached.losses), reached.failed
     if alone:
-        return Fitted(carry.params, carry.state, losses[:, 0], failed[0])
-    return Fitted(carry.params, carry.state, losses, failed)
+        losses, failed = losses[:, 0], failed[0]
+    return Fitted(carry.params, carry.state, losses, failed, carry.objective)
 
 
 # Both go through NumPy: JAX would compile a program for every shape, and keep it for good.

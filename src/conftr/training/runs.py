@@ -99,6 +99,11 @@ class Run:
         return Program(self.model, self.objective, optimiser, self.plan.trainable, self.mesh)
 
     @property
+    def classes(self) -> int:
+        """How many logits the model gives."""
+        return outline(self.model, np.shape(self.data.x)[1:]).classes
+
+    @property
     def steps(self) -> int:
         """Steps of an epoch."""
         return len(self.trials[0].rows) // self.plan.batch_size
@@ -191,7 +196,8 @@ def prepare(
 
 def begin(run: Run) -> Reached:
     """A run before its first epoch."""
-    return Reached([start(run.program, trial.key) for trial in run.trials], [])
+    classes = run.classes
+    return Reached([start(run.program, trial.key, classes) for trial in run.trials], [])
 
 
 def pack(reached: Reached) -> Arrays:
@@ -203,7 +209,8 @@ def pack(reached: Reached) -> Arrays:
 
 def unpack(run: Run, arrays: Arrays) -> Reached:
     """The run that was packed into these arrays."""
-    template = jax.eval_shape(partial(start, run.program), run.trials[0].key)
+    begin_one = partial(start, run.program, classes=run.classes)
+    template = jax.eval_shape(begin_one, run.trials[0].key)
     leaves, structure = named_leaves(template)
     carries = [
         structure.unflatten(_like(leaf, arrays[name][i]) for name, leaf in leaves.items())

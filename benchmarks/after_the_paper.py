@@ -1,0 +1,112 @@
+"""Methods after the paper under one protocol: an equal search, then 5 trainings x 10 splits.
+
+    python benchmarks/after_the_paper.py mnist winequality-grades fashion-mnist emnist-test
+    python benchmarks/after_the_paper.py fashion-mnist-long-tail
+    conftr reproduce --stored --page docs/results.md          the page, from what is stored
+
+Every method has as many configurations (`conftr.search.grids.equal_budget`), told apart by the size
+of THR's sets on held-out training rows. Five networks are then trained with what was found, on the
+training split without the rows that are kept for heads. What is done is found again: a run that was
+stopped goes on where it was.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conftr.experiments import Evaluation, Specification, Store, Training, part
+from conftr.experiments.ensembles import run_with_company
+from conftr.experiments.runner import Workspace
+from conftr.experiments.specification import stored_method
+from conftr.experiments.store import write
+from conftr.experiments.sweeping import path_of, run_sweeps
+from conftr.machine.progress import SILENT
+from conftr.search.grids import equal_budget
+from conftr.search.methods import LATER, objective_of
+from conftr.search.settings import Stage
+from conftr.search.space import configured
+from conftr.search.sweeps import sweeps
+from conftr.search.text import SCORES
+
+METHODS = ("cross-entropy-tuned", "conftr", "conftr-class", *LATER)
+ROOT = Path(__file__).parents[1]
+KEPT = part("kept_for_a_head", share=0.1, at_most=5000, seed=0)
+
+
+class Protocol(NamedTuple):
+    """Of a dataset: its network, the epochs to try, the batch, alpha, and divisions of a search."""
+
+    model: str
+    epochs: tuple[int, ...]
+    batch_size: int = 200
+    alpha: float = 0.01
+    repeats: int = 1
+
+
+PROTOCOLS = {
+    "mnist": Protocol("linear", (15, 30)),
+    "winequality-grades": Protocol("mlp:64x64", (10, 25, 75), 100, 0.1, 2),
+    "fashion-mnist": Protocol("mlp:64x64", (15, 30)),
+    "emnist-test": Protocol("mlp:128x128", (15, 30)),
+    "fashion-mnist-long-tail": Protocol("mlp:64x64", (20, 40), alpha=0.05),
+}
+
+
+def settings_of(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> dict[str, Any]:
+    """What the search finds for each method, and where its record lies."""
+    protocol = PROTOCOLS[dataset]
+    stages = (Stage(repeats=protocol.repeats),)
+    file = equal_budget(methods, protocol.epochs, alpha=protocol.alpha, stages=stages)
+    base = {"model": protocol.model, "batch_size": protocol.batch_size, "schedule": "cosine"}
+    searched = sweeps(file, dataset, base | {"epochs": 1}, alpha=protocol.alpha)
+    records = run_sweeps(searched, workspace)
+    return {
+        sweep.method: (base | record["chosen"], path_of(sweep, workspace.store))
+        for sweep, record in zip(searched, records, strict=True)
+    }
+
+
+def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specification:
+    """Five trainings and ten splits, by THR and APS."""
+    alpha = PROTOCOLS[dataset].alpha
+    scores = tuple(one for one in SCORES if one[0] in ("THR", "APS"))
+    trained = configured(objective_of(method), settings, alpha)
+    training = Training(dataset, *trained, resampled=False, pool=KEPT)
+    return Specification(method, training, Evaluation((alpha,), 10, scores), trials=5)
+
+
+def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
+    """Search, train and measure; keep which records belong together."""
+    store = workspace.store
+    entries = []
+    for method in methods:
+        settings, sweep = settings_of(dataset, (method,), workspace)[method]
+        wanted = specification(dataset, method, settings)
+        record = run_with_company(wanted, workspace)
+        entries.append(
+            {
+                "method": stored_method(method),
+                "sweep": sweep.relative_to(store.root).as_posix(),
+                "record": store.path(wanted).relative_to(store.root).as_posix(),
+            }
+        )
+        told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
+        whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
+        print(dataset, method, *told, "average, head", *whole, settings, flush=True)
+    write(store.root / "later" / f"{dataset}.json", {"dataset": dataset, "entries": entries})
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("datasets", nargs="+", choices=list(PROTOCOLS))
+    arguments.add_argument("--methods", default=",".join(METHODS))
+    arguments.add_argument("--runs", type=Path, default=Path("runs"))
+    arguments.add_argument("--results", type=Path, default=ROOT / "results")
+    given = arguments.parse_args()
+    workspace = Workspace(Store(given.results), given.runs, display=SILENT)
+    for dataset in given.datasets:
+        run(dataset, tuple(given.methods.split(",")), workspace)
+
+
+if __name__ == "__main__":
+    main()

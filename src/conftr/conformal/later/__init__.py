@@ -1,0 +1,1 @@
+"""Methods after the paper, a file for each, with its formula, its source and what was decided."""

@@ -1,0 +1,74 @@
+"""What the bounds of Correia et al. (NeurIPS 2024, arXiv 2405.02140) share.
+
+All bound the conditional entropy H(Y|X) from above by what sets of coverage 1 - alpha say. Within
+a batch the sets are soft, calibrated on a part of the rows as in `ConfTr`. Decided: an example
+counts as covered to the degree C_y in which its set holds the truth, as missed to the degree
+1 - C_y, and means over either are weighted so. The same settings serve all three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+from conftr.conformal import checks
+from conftr.conformal.arrays import Array, library, total
+from conftr.conformal.batch import Calibrated, Score, calibrated
+from conftr.conformal.quantile import Quantile
+
+_EPSILON = 1e-8
+
+
+class _Bound(Protocol):
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def score(self) -> Score: ...
+    @property
+    def quantile(self) -> Quantile: ...
+    @property
+    def temperature(self) -> Any: ...
+    @property
+    def fraction(self) -> float | None: ...
+
+
+def check(bound: _Bound) -> None:
+    """Refuse values out of range, naming the field."""
+    object.__setattr__(bound, "alpha", checks.one_probability(bound.alpha, "alpha"))
+    checks.number(bound.temperature, "temperature", above=0)
+    if bound.fraction is not None:
+        checks.number(bound.fraction, "fraction", above=0, below=1)
+
+
+def predicted(bound: _Bound, logits: Array, labels: Array) -> Calibrated:
+    """Soft sets of the rows that predict."""
+    return calibrated(
+        logits,
+        labels,
+        score=bound.score,
+        quantile=bound.quantile,
+        alpha=bound.alpha,
+        temperature=bound.temperature,
+        fraction=bound.fraction,
+    )
+
+
+def entropy(alpha: float) -> float:
+    """h_b(alpha) = -alpha log alpha - (1 - alpha) log(1 - alpha)."""
+    return -alpha * math.log(alpha) - (1 - alpha) * math.log1p(-alpha)
+
+
+def covered_share(alpha: float, n: int) -> float:
+    """1 - alpha + 1 / (n + 1), the most that a threshold from n examples covers."""
+    return min(1.0, 1 - alpha + 1 / (n + 1))
+
+
+def mean_over(values: Array, weights: Array) -> Array:
+    """sum_i w_i v_i / sum_i w_i; 0 where there are no weights."""
+    return total(weights * values) / (total(weights) + _EPSILON)
+
+
+def log_sigmoid(x: Array) -> Array:
+    """log(1 / (1 + exp(-x))), without overflow on either side."""
+    xp = library(x)
+    return -xp.logaddexp(xp.zeros_like(x), -x)

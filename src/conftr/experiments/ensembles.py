@@ -1,0 +1,174 @@
+"""What a method gives in company: the average of its trials, a head on them, and other thresholds.
+
+A run whose training keeps rows for a head (`conftr.experiments.pooling.kept_for_a_head`) has beside
+its results, which are those of single networks:
+
+average        one model, the mean of the networks' log-probabilities
+head           one model, a head on the networks that the kept rows train and choose
+temperature    single networks, APS of logits / T, each T found on the kept rows (ConfTS)
+by_class       single networks, a threshold for each class (THR)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import conftr
+from conftr.classifier import head, matrices
+from conftr.classifier.cross_fitting import FOLDS, divide
+from conftr.classifier.head import Head
+from conftr.conformal.arrays import log_softmax
+from conftr.conformal.quantile import examples_needed
+from conftr.experiments.runner import Prepared, TrainedTrial, Workspace, measure, run
+from conftr.experiments.specification import Specification
+from conftr.experiments.store import Record
+from conftr.members.member import Fold, averaged
+from conftr.search.attempts import Evaluation
+from conftr.search.held_out import SetSize
+
+Numbers = npt.NDArray[Any]
+
+_PER_ENTRY = 20  # kept rows for each entry of a head's matrix
+_PLENTY = 2  # times as many calibrating rows of each class as alpha needs
+
+
+def run_with_company(specification: Specification, workspace: Workspace) -> Record:
+    """The record of a run, with what its trials give together."""
+    return run(specification, workspace, company)
+
+
+def company(
+    evaluation: Evaluation, trials: Sequence[TrainedTrial], prepared: Prepared
+) -> dict[str, Any]:
+    """What trials give together, and with other thresholds; nothing where all have failed."""
+    logits = [trial.logits.astype(np.float64) for trial in trials if trial.failed_step < 0]
+    if not logits:
+        return {}
+
+    def one(found: Numbers) -> list[dict[str, Any]]:
+        return measure(evaluation, [_trial(found)], prepared)
+
+    found, kind = _on_a_head(logits, evaluation, prepared)
+    return {
+        "average": one(averaged(logits)),
+        "head": one(found),
+        "head_kind": kind,
+        "temperature": _with_temperature(logits, evaluation, prepared),
+        "by_class": _by_class(logits, evaluation, prepared),
+    }
+
+
+def _trial(logits: Numbers) -> TrainedTrial:
+    return TrainedTrial(logits, np.zeros(1, np.float32), -1)
+
+
+def _on_a_head(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> tuple[Numbers, str]:
+    """Logits of the pool by the head with the smallest sets on the kept rows, and its name.
+
+    A mean, weights, or a matrix on the mean where there are rows for one, each measured on rows of
+    another fold. Networks have a temperature first: probabilities of conformally trained ones are
+    so near 0 and 1 that the floor which members share would make them equal.
+    """
+    kept, alpha = prepared.examples.kept, evaluation.alphas[0]
+    labels = prepared.examples.pool.y[-kept:]
+    said = [own / _temperature(own[-kept:], labels) for own in logits]
+    held = [own[-kept:] for own in said]
+    folds = divide(labels, FOLDS, evaluation.seed)
+    size = SetSize(labels, alpha, seed=evaluation.seed)
+    plain = head.mean(len(said))
+    tried = [(plain, plain.logits(held)), _weighted(held, labels, folds)]
+    if kept >= _PER_ENTRY * held[0].shape[1] ** 2:
+        base, aims = tried[0][1], matrices.aims(held[0].shape[1])
+        for one in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
+            found = Head(one.aim.name, plain.weights, one.bias, one.matrix)
+            tried.append((found, one.logits))
+    chosen, _ = min(tried, key=lambda pair: size(pair[1]))
+    return chosen.logits(said), chosen.name
+
+
+def _weighted(
+    said: Sequence[Numbers], labels: Numbers, folds: Sequence[Fold]
+) -> tuple[Head, Numbers]:
+    """A head of weights, and its logits of rows by the weights of the other folds."""
+    logits = np.empty(said[0].shape)
+    for train, held in folds:
+        own = head.weighted([one[train] for one in said], labels[train])
+        logits[held] = own.logits([one[held] for one in said])
+    return head.weighted(said, labels), logits
+
+
+def _temperature(logits: Numbers, labels: Numbers) -> float:
+    """T with the smallest cross-entropy of logits / T."""
+
+    def entropy(t: float) -> float:
+        return -float(log_softmax(logits / t)[np.arange(len(labels)), labels].mean())
+
+    tried: list[float] = np.geomspace(0.05, 500, 61).tolist()
+    return min(tried, key=entropy)
+
+
+def _with_temperature(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> list[dict[str, Any]]:
+    """Single networks by APS at the temperature that the kept rows find."""
+    kept, alpha = prepared.examples.kept, evaluation.alphas[0]
+    labels = prepared.examples.pool.y[-kept:]
+    u = np.random.default_rng(evaluation.seed).random(kept)
+    found = [conftr.confts(own[-kept:], labels, alpha, u=u) for own in logits]
+    scores = tuple(one for one in evaluation.scores if one[0] == "APS")
+    aps = Evaluation(evaluation.alphas, evaluation.splits, scores, evaluation.seed)
+    scaled = [_trial(own / t) for own, t in zip(logits, found, strict=True)]
+    return [one | {"temperatures": found} for one in measure(aps, scaled, prepared)]
+
+
+def _by_class(
+    logits: Sequence[Numbers], evaluation: Evaluation, prepared: Prepared
+) -> list[dict[str, Any]]:
+    """THR with a threshold for each class, where each has the calibrating rows that it takes."""
+    examples = prepared.examples
+    n, n_cal = examples.evaluated, examples.n_cal
+    labels = examples.pool.y[:n]
+    rarest = np.bincount(labels, minlength=logits[0].shape[1]).min() * n_cal / n
+    alphas = [a for a in evaluation.alphas if rarest >= _PLENTY * examples_needed(a)]
+    return [_at(alpha, logits, labels, evaluation, n_cal) for alpha in alphas]
+
+
+def _at(
+    alpha: float, logits: Sequence[Numbers], labels: Numbers, evaluation: Evaluation, n_cal: int
+) -> dict[str, Any]:
+    rows = []
+    for own in logits:
+        scores = conftr.thr(own[: len(labels)])
+        for child in np.random.SeedSequence(evaluation.seed).spawn(evaluation.splits):
+            order = np.random.default_rng(child).permutation(len(labels))
+            cal, test = order[:n_cal], order[n_cal:]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", conftr.CalibrationWarning)
+                tau = conftr.calibrate(scores[cal], labels[cal], alpha, groups="class")
+            rows.append(_of_classes(scores[test] >= np.asarray(tau), labels[test]))
+    size, covered, sizes, coverages = (np.mean(part, axis=0) for part in zip(*rows, strict=True))
+    return {
+        "score": "THR",
+        "alpha": alpha,
+        "inefficiency": round(float(size), 6),
+        "coverage": round(float(covered), 6),
+        "class_inefficiency": np.round(sizes, 6).tolist(),
+        "class_coverage": np.round(coverages, 6).tolist(),
+    }
+
+
+def _of_classes(sets: Numbers, labels: Numbers) -> tuple[Any, ...]:
+    """Mean size, coverage, and both of each class."""
+    return (
+        conftr.inefficiency(sets),
+        conftr.coverage(sets, labels),
+        conftr.class_inefficiency(sets, labels),
+        conftr.class_coverage(sets, labels),
+    )
