@@ -40,6 +40,9 @@ FILES = {
         "scores",
         "direct",
         "sets",
+        "p_values",
+        "weighted",
+        "cross",
         "losses",
         "shaping",
         "objectives",
@@ -122,6 +125,9 @@ PUBLIC = {
     "coverage_confusion",
     "coverage_law",
     "coverage_loss",
+    "cross_p_values",
+    "cross_predict_set",
+    "cross_promise",
     "evaluate",
     "exact_position",
     "group_coverage",
@@ -131,6 +137,7 @@ PUBLIC = {
     "load",
     "logits_from_probs",
     "miscoverage",
+    "p_values",
     "paper_position",
     "predict_set",
     "raps",
@@ -145,6 +152,7 @@ PUBLIC = {
     "thr",
     "thr_logits",
     "thr_probs",
+    "weighted_calibrate",
 }
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from conftr.conformal.cross import cross_p_values, cross_predict_set, cross_promise
 from conftr.conformal.losses import class_loss, coverage_loss, size_loss
 from conftr.conformal.metrics import (
     accuracy,
@@ -19,6 +20,7 @@ from conftr.conformal.metrics import (
     size_stratified_coverage,
 )
 from conftr.conformal.objectives import Bel, ConfTr, CoverTr, CrossEntropy
+from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import (
     CalibrationWarning,
     Kernel,
@@ -40,6 +42,7 @@ from conftr.conformal.scores import (
 from conftr.conformal.sets import calibrate, predict_set, smooth_calibrate, smooth_predict_set
 from conftr.conformal.shaping import Avoid, Separate, Shape, identity
 from conftr.conformal.trials import evaluate
+from conftr.conformal.weighted import weighted_calibrate
 
 if TYPE_CHECKING:
     __version__: str
@@ -70,6 +73,9 @@ __all__ = [
     "coverage_confusion",
     "coverage_law",
     "coverage_loss",
+    "cross_p_values",
+    "cross_predict_set",
+    "cross_promise",
     "evaluate",
     "exact_position",
     "group_coverage",
@@ -79,6 +85,7 @@ __all__ = [
     "load",
     "logits_from_probs",
     "miscoverage",
+    "p_values",
     "paper_position",
     "predict_set",
     "raps",
@@ -93,6 +100,7 @@ __all__ = [
     "thr",
     "thr_logits",
     "thr_probs",
+    "weighted_calibrate",
 ]
 
 # Imported when first asked for: these bring scikit-learn and JAX.

@@ -158,6 +158,19 @@ def test_predict_at_another_alpha_is_exact(model, place, tmp_path):
     assert found == artefact.load(model).predict_labels(asked, alpha=0.03)
 
 
+def test_predict_writes_p_values_where_asked(model, place, tmp_path):
+    out = tmp_path / "sets.parquet"
+    ran("predict", model, place / "new.csv", "--p-values", "--no-probabilities", "--out", out)
+    found = pl.read_parquet(out)
+    own = found.select(f"pvalue_{name}" for name in CLASSES).to_numpy()
+    clf = artefact.load(model)
+    np.testing.assert_allclose(own, clf.p_values(rows(500, 1).drop("id", "colour")))
+    np.testing.assert_array_equal((own > clf.alpha_).sum(axis=1), found["size"].to_numpy())
+    assert "p_red" not in found.columns
+    done = run("predict", model, place / "new.csv", "--keep", "pvalue_red", "--out", out)
+    assert "is the name of a column of the answers" in done.output
+
+
 def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):
     asked = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
     done = ran(*asked, "--keep", "id", "--alpha", 0.0001)

@@ -219,6 +219,14 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option(help="Write the probability of every class.")
     ] = True,
+    p_values: Annotated[
+        bool,
+        typer.Option(
+            "--p-values",
+            help="Write the p-value of every class too: it is in the set at alpha if that exceeds "
+            "alpha.",
+        ),
+    ] = False,
     target: Annotated[
         str | None,
         typer.Option(
@@ -248,6 +256,7 @@ def predict(
             target or predicting.target_of(model),
             tuple(dict.fromkeys(keep or ())),
             probabilities,
+            p_values,
         )
         clf = artefact.load(model)
         with connected(ray) as executor:
