@@ -141,6 +141,7 @@ PUBLIC = {
     "paper_position",
     "predict_set",
     "raps",
+    "report",
     "save",
     "size_histogram",
     "size_loss",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     __version__: str
     from conftr.classifier.artefact import load, save
     from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
+    from conftr.report.of_logits import report_of_logits as report
 
 __all__ = [
     "Avoid",
@@ -89,6 +90,7 @@ __all__ = [
     "paper_position",
     "predict_set",
     "raps",
+    "report",
     "save",
     "size_histogram",
     "size_loss",
@@ -107,6 +109,7 @@ __all__ = [
 _HEAVY = {
     "ConformalClassifier": "conftr.classifier.estimator",
     "load": "conftr.classifier.artefact",
+    "report": "conftr.report",
     "save": "conftr.classifier.artefact",
     "small_sets_scorer": "conftr.classifier.estimator",
 }
@@ -118,9 +121,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HEAVY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_HEAVY[name]), name)
+        found = import_module(_HEAVY[name])
+        return found if name == "report" else getattr(found, name)  # a package that can be called
     except ImportError as missing:
         raise ImportError(
             f"conftr.{name} needs packages that are not here ({missing}): "
-            f"pip install 'conftr[train,data,tables]'."
+            f"pip install 'conftr[train,data,tables,report]'."
         ) from missing

@@ -17,7 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
+from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
 from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
 from conftr.classifier.evidence import Evidence, ShownCandidate
@@ -27,6 +27,7 @@ from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
 from conftr.jobs import answers, summary
 from conftr.machine import disk
+from conftr.report import files as report
 from conftr.report import numbers
 
 CLASSES = ["blue", "green", "red"]
