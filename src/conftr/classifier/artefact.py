@@ -43,7 +43,17 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
 from conftr.machine import disk
 
-__all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
+__all__ = [
+    "FORMAT",
+    "LOCK",
+    "ArtefactError",
+    "check",
+    "evidence",
+    "identity",
+    "load",
+    "redraw",
+    "save",
+]
 
 FORMAT = 3  # 1 and 2 held one network
 
@@ -136,6 +146,12 @@ def load(path: Path | str) -> ConformalClassifier:
 def evidence(path: Path | str) -> Evidence | None:
     """What the classifier in this folder showed on test examples, if that was saved with it."""
     return _understood(Path(path), packing.unpack_evidence)
+
+
+def identity(path: Path | str) -> str:
+    """16 hexadecimal digits that tell the classifier in this folder from any other."""
+    found: str = _manifest(Path(path) / _MANIFEST)["identity"]
+    return found
 
 
 def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:

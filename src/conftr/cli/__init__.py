@@ -19,6 +19,7 @@ for verb in (
     own.fit,
     own.predict,
     own.calibrate,
+    own.monitor,
     own.report,
     own.demo,
     experiments.compare,

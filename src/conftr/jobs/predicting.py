@@ -172,7 +172,7 @@ def answered(
 ) -> tuple[pl.DataFrame, Counts]:
     """The task: the answers to some rows, and what was counted on them."""
     classes, tally = clf.classes_.tolist(), Counts()
-    logits = _logits(clf, block, path)
+    logits = logits_of(clf, block, path)
     rows = clf.calibration_.places(block.groups, len(logits))
     sets = _sets(clf, logits, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
@@ -188,7 +188,8 @@ def answered(
     return frame, tally
 
 
-def _logits(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
+def logits_of(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
+    """The logits of some rows of a file, refused with the place where it cannot be read."""
     try:
         found: npt.NDArray[Any] = clf.candidates_[0].stack.logits(as_taken(clf, block.X))
     except ValueError as fault:
