@@ -43,7 +43,9 @@ def model(tmp_path_factory):
 def watch(model, tmp_path, frame, *more, code=0):
     """Feed a file; gives what is printed as JSON."""
     frame.write_csv(tmp_path / "new.csv")
-    done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state", "--json", *more)
+    done = run(
+        "monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state", "--json", *more
+    )
     assert done.exit_code == code, done.output
     return json.loads(done.stdout)
 

@@ -2,10 +2,10 @@
 
 import math
 
+import made_up
 import numpy as np
 import pytest
 
-import made_up
 from conftr.classifier.calibration import ALL, CLASS
 from conftr.conformal.quantile import rank
 from conftr.monitoring.findings import findings, words
