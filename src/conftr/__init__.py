@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     __version__: str
     from conftr.classifier.artefact import load, save
     from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
+    from conftr.exporting.whole import export
     from conftr.report.of_logits import report_of_logits as report
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "cross_promise",
     "evaluate",
     "exact_position",
+    "export",
     "group_coverage",
     "group_inefficiency",
     "identity",
@@ -108,6 +110,7 @@ __all__ = [
 # Imported when first asked for: these bring scikit-learn and JAX.
 _HEAVY = {
     "ConformalClassifier": "conftr.classifier.estimator",
+    "export": "conftr.exporting.whole",
     "load": "conftr.classifier.artefact",
     "report": "conftr.report",
     "save": "conftr.classifier.artefact",

@@ -20,6 +20,7 @@ for verb in (
     own.predict,
     own.calibrate,
     own.monitor,
+    own.export,
     own.report,
     own.demo,
     experiments.compare,

@@ -325,6 +325,33 @@ def monitor(
         raise typer.Exit(3)
 
 
+def export(
+    model: opt.Model,
+    out: Annotated[Path, typer.Argument(help="An .onnx file; one that is there is replaced.")],
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
+    ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Rows to compare the file with the model on.", show_default="made up"),
+    ] = None,
+    data_license: Annotated[
+        str | None, typer.Option("--license", help="Of the data, for the file's metadata.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a saved model as ONNX: from raw rows to sets, without Python.
+
+    The file is run in onnxruntime and compared with the model before it is kept.
+    """
+    with in_words(unless_written(out, f"{out} was written, and is whole.")), noted(lines(quiet)):
+        from conftr.jobs import exporting
+
+        told = exporting.export(model, out, alpha=alpha, rows=rows, data_license=data_license)
+    if not quiet:
+        typer.echo(_paragraph(told))
+
+
 def report(
     model: opt.Model,
     out: Annotated[
