@@ -157,6 +157,7 @@ PUBLIC = {
     "thr",
     "thr_logits",
     "thr_probs",
+    "torch_member",
     "weighted_calibrate",
 }
 

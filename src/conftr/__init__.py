@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from conftr.classifier.artefact import load, save
     from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
     from conftr.exporting.whole import export
+    from conftr.members.pytorch import torch_member
     from conftr.report.of_logits import report_of_logits as report
 
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "thr",
     "thr_logits",
     "thr_probs",
+    "torch_member",
     "weighted_calibrate",
 ]
 
@@ -115,6 +117,7 @@ _HEAVY = {
     "report": "conftr.report",
     "save": "conftr.classifier.artefact",
     "small_sets_scorer": "conftr.classifier.estimator",
+    "torch_member": "conftr.members.pytorch",
 }
 
 

@@ -31,7 +31,9 @@ def session(content: bytes) -> Any:
             "an export is checked in onnxruntime, which is not installed: "
             "pip install 'conftr[onnx]'."
         ) from None
-    return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3  # it warns of inputs that have a default
+    return onnxruntime.InferenceSession(content, settings, providers=["CPUExecutionProvider"])
 
 
 def margin(
