@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from conftr.conformal.cross import cross_p_values, cross_predict_set, cross_promise
 from conftr.conformal.later.cact import CaCT
 from conftr.conformal.later.confts import confts
 from conftr.conformal.later.dpi import DPI
@@ -29,6 +30,7 @@ from conftr.conformal.metrics import (
     size_stratified_coverage,
 )
 from conftr.conformal.objectives import Bel, ConfTr, CoverTr, CrossEntropy
+from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import (
     CalibrationWarning,
     Kernel,
@@ -50,11 +52,15 @@ from conftr.conformal.scores import (
 from conftr.conformal.sets import calibrate, predict_set, smooth_calibrate, smooth_predict_set
 from conftr.conformal.shaping import Avoid, Separate, Shape, identity
 from conftr.conformal.trials import evaluate
+from conftr.conformal.weighted import weighted_calibrate
 
 if TYPE_CHECKING:
     __version__: str
     from conftr.classifier.artefact import load, save
     from conftr.classifier.estimator import ConformalClassifier, small_sets_scorer
+    from conftr.exporting.whole import export
+    from conftr.members.pytorch import torch_member
+    from conftr.report.of_logits import report_of_logits as report
 
 __all__ = [
     "DPI",
@@ -90,8 +96,12 @@ __all__ = [
     "coverage_confusion",
     "coverage_law",
     "coverage_loss",
+    "cross_p_values",
+    "cross_predict_set",
+    "cross_promise",
     "evaluate",
     "exact_position",
+    "export",
     "group_coverage",
     "group_inefficiency",
     "identity",
@@ -99,9 +109,11 @@ __all__ = [
     "load",
     "logits_from_probs",
     "miscoverage",
+    "p_values",
     "paper_position",
     "predict_set",
     "raps",
+    "report",
     "save",
     "size_histogram",
     "size_loss",
@@ -113,14 +125,19 @@ __all__ = [
     "thr",
     "thr_logits",
     "thr_probs",
+    "torch_member",
+    "weighted_calibrate",
 ]
 
 # Imported when first asked for: these bring scikit-learn and JAX.
 _HEAVY = {
     "ConformalClassifier": "conftr.classifier.estimator",
+    "export": "conftr.exporting.whole",
     "load": "conftr.classifier.artefact",
+    "report": "conftr.report",
     "save": "conftr.classifier.artefact",
     "small_sets_scorer": "conftr.classifier.estimator",
+    "torch_member": "conftr.members.pytorch",
 }
 
 
@@ -130,9 +147,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HEAVY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_HEAVY[name]), name)
+        found = import_module(_HEAVY[name])
+        return found if name == "report" else getattr(found, name)  # a package that can be called
     except ImportError as missing:
         raise ImportError(
             f"conftr.{name} needs packages that are not here ({missing}): "
-            f"pip install 'conftr[train,data,tables]'."
+            f"pip install 'conftr[train,data,tables,report]'."
         ) from missing

@@ -61,6 +61,24 @@ def test_standings_make_the_same_sets(by):
         np.testing.assert_array_equal(standing >= needed, found.sets(TEST, places, alpha))
 
 
+@pytest.mark.parametrize("by", [ALL, CLASS, REGION], ids=lambda by: by.kind)
+def test_p_values_make_the_same_sets(by):
+    found = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
+    places = found.places(NAMES[TEST_IDS] if by == REGION else None, M)
+    p = found.p_values(TEST, places)
+    for alpha in (0.05, 0.2, 0.7):
+        np.testing.assert_array_equal(p > alpha, found.sets(TEST, places, alpha))
+    smoothed = found.p_values(TEST, places, np.full(M, 0.5))
+    assert ((smoothed > 0) & (smoothed < p)).all()
+
+
+def test_an_unseen_group_has_p_values_of_one():
+    found = kept(by=REGION, groups=NAMES[IDS])
+    p = found.p_values(TEST[:2], found.places(["east", "north"], 2))
+    assert (p[0] == 1).all()
+    assert (p[1] < 1).any()
+
+
 def test_an_unseen_group_gets_every_class():
     found = kept(by=REGION, groups=NAMES[IDS])
     places = found.places(["east", "north"], 2)

@@ -194,6 +194,26 @@ def test_any_alpha(clf):
     np.testing.assert_array_equal(clf.predict_set(X_TEST, alpha=0.1), clf.predict_set(X_TEST))
 
 
+def test_p_values_say_at_which_alpha_a_class_leaves_the_set():
+    clf = quick().fit(X, Y)
+    p = clf.p_values(X_TEST)
+    assert p.shape == (len(X_TEST), 3)
+    for alpha in (0.02, 0.1, 0.3):
+        np.testing.assert_array_equal(p > alpha, clf.predict_set(X_TEST, alpha=alpha))
+    grouped = quick().fit(X, Y, groups="class")
+    np.testing.assert_array_equal(grouped.p_values(X_TEST) > 0.1, grouped.predict_set(X_TEST))
+
+
+def test_smoothed_p_values_of_the_truth_are_uniform():
+    clf = quick().fit(X, Y)
+    places = np.searchsorted(clf.classes_, Y_TEST)
+    draws = np.random.default_rng(0).random(len(X_TEST))
+    p = clf.p_values(X_TEST, u=draws)[np.arange(len(X_TEST)), places]
+    # One calibration set moves the whole law: by the Beta law, within 5 deviations of it.
+    spread = 5 * np.sqrt(0.25 / clf.n_calibration_ + 0.25 / len(p))
+    assert abs((p <= 0.5).mean() - 0.5) < spread
+
+
 @pytest.mark.parametrize("change", [setattr, lambda clf, _, value: clf.set_params(alpha=value)])
 def test_another_alpha_after_fit_is_served(clf, change):
     other = pickle.loads(pickle.dumps(clf))

@@ -17,7 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, report, training
+from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
 from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
 from conftr.classifier.evidence import Evidence, ShownCandidate
@@ -27,6 +27,7 @@ from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
 from conftr.jobs import answers, summary
 from conftr.machine import disk
+from conftr.report import files as report
 from conftr.report import numbers
 
 CLASSES = ["blue", "green", "red"]
@@ -156,6 +157,19 @@ def test_predict_at_another_alpha_is_exact(model, place, tmp_path):
     found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
     asked = rows(500, 1).drop("id", "colour")
     assert found == artefact.load(model).predict_labels(asked, alpha=0.03)
+
+
+def test_predict_writes_p_values_where_asked(model, place, tmp_path):
+    out = tmp_path / "sets.parquet"
+    ran("predict", model, place / "new.csv", "--p-values", "--no-probabilities", "--out", out)
+    found = pl.read_parquet(out)
+    own = found.select(f"pvalue_{name}" for name in CLASSES).to_numpy()
+    clf = artefact.load(model)
+    np.testing.assert_allclose(own, clf.p_values(rows(500, 1).drop("id", "colour")))
+    np.testing.assert_array_equal((own > clf.alpha_).sum(axis=1), found["size"].to_numpy())
+    assert "p_red" not in found.columns
+    done = run("predict", model, place / "new.csv", "--keep", "pvalue_red", "--out", out)
+    assert "is the name of a column of the answers" in done.output
 
 
 def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):

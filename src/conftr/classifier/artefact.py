@@ -30,9 +30,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import filelock
 import safetensors
@@ -43,7 +44,17 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
 from conftr.machine import disk
 
-__all__ = ["FORMAT", "LOCK", "ArtefactError", "check", "evidence", "load", "redraw", "save"]
+__all__ = [
+    "FORMAT",
+    "LOCK",
+    "ArtefactError",
+    "check",
+    "evidence",
+    "identity",
+    "load",
+    "redraw",
+    "save",
+]
 
 FORMAT = 3  # 1 and 2 held one network
 
@@ -128,14 +139,31 @@ def check(path: Path, report: Iterable[str]) -> None:
             raise ArtefactError(f"{path / 'figures'} is a file, where a folder is to be: move it.")
 
 
-def load(path: Path | str) -> ConformalClassifier:
-    """The classifier that was saved in this folder: it answers the same to the last bit."""
-    return _understood(Path(path), packing.unpack)
+def load(path: Path | str, *, build: Callable[[], Any] | None = None) -> ConformalClassifier:
+    """The classifier that was saved in this folder: it answers the same to the last bit.
+
+    Args:
+        path: The folder.
+        build: Makes the network of PyTorch that is among its members, if one is: code is not saved.
+
+    Returns:
+        The classifier.
+
+    Raises:
+        ArtefactError: If there is none, it is damaged, or `build` is lacking.
+    """
+    return _understood(Path(path), partial(packing.unpack, build=build))
 
 
 def evidence(path: Path | str) -> Evidence | None:
     """What the classifier in this folder showed on test examples, if that was saved with it."""
     return _understood(Path(path), packing.unpack_evidence)
+
+
+def identity(path: Path | str) -> str:
+    """16 hexadecimal digits that tell the classifier in this folder from any other."""
+    found: str = _manifest(Path(path) / _MANIFEST)["identity"]
+    return found
 
 
 def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:

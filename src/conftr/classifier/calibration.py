@@ -19,6 +19,7 @@ import numpy.typing as npt
 from conftr.classifier.evidence import Integers, Numbers, Sets, standing
 from conftr.classifier.labels import is_missing
 from conftr.conformal import checks
+from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import CalibrationWarning, examples_needed, rank
 from conftr.conformal.sets import lowered
 
@@ -91,6 +92,19 @@ class Calibration:
                 found[:, g] = standing(scores[:, g], own)
             else:
                 found[groups == g] = standing(scores[groups == g], own)
+        return found
+
+    def p_values(self, scores: Numbers, groups: Groups, u: Any = None) -> Numbers:
+        """P-values (m, K) of the classes, as `conftr.p_values` gives them; 1 without examples.
+
+        groups: as `places` gives them. u: uniform draws (m,) for smoothed ones.
+        """
+        found = np.ones(scores.shape)
+        for g, own in enumerate(self.scores):
+            rows = slice(None) if groups is None else groups == g
+            columns = slice(g, g + 1) if groups is None else slice(None)
+            draws = None if u is None else np.asarray(u)[rows]
+            found[rows, columns] = p_values(own, scores[rows, columns], u=draws)
         return found
 
     def places(self, groups: Any, n: int) -> Groups:

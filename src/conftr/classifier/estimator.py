@@ -409,6 +409,28 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             [names[k] for k in ranked if held[k]] for ranked, held in zip(order, sets, strict=True)
         ]
 
+    def p_values(self, X: Any, groups: Any = None, *, u: Any = None) -> npt.NDArray[Any]:
+        """P-values of the classes of each row, (n, K), in the order of `classes_`.
+
+        A class is in the set at alpha if and only if its p-value exceeds alpha, for every alpha.
+        In words: if this were the row's class, a row that conforms so little or less would come
+        with at most this probability. They are no probabilities of classes and do not sum to 1: a
+        row for which all are low is unlike the calibration rows of any class.
+
+        Args:
+            X: rows, as in `predict_set`.
+            groups: the group of each row, where thresholds are by group.
+            u: uniform draws (n,) for smoothed p-values: that of the true class is then exactly
+                uniform between 0 and 1. None for those that belong to `predict_set`.
+
+        Returns:
+            Numbers in (0, 1]; 1 where a group has no calibration examples.
+        """
+        logits = self._logits(X)
+        places = self.calibration_.places(groups, len(logits))
+        warn_of_unseen(self.calibration_.by, groups, places)
+        return self.calibration_.p_values(self.score_(logits), places, u)
+
     @property
     def calibration_(self) -> Calibration:
         """What calibration left behind: any alpha can be served from it."""

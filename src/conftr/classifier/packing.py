@@ -30,6 +30,7 @@ from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.data.spreadsheets import cell
 from conftr.members.elsewhere import Logits, OutputColumns, Probabilities
 from conftr.members.member import MemberError
+from conftr.members.pytorch import Build, TorchMember, TorchNetwork, UnknownNetworkError
 
 Json: TypeAlias = Any
 Files: TypeAlias = dict[str, bytes]
@@ -112,8 +113,11 @@ def _kind(value: object) -> str:
     )
 
 
-def unpack(files: Files) -> ConformalClassifier:
-    """The classifier that was packed into these files."""
+def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
+    """The classifier that was packed into these files.
+
+    build: makes the network of PyTorch that is among its members, if one is.
+    """
     told = json.loads(files[SETTINGS])
     clf = ConformalClassifier(**_parameters(told["parameters"]))
     for name in _FITTED:
@@ -130,9 +134,16 @@ def unpack(files: Files) -> ConformalClassifier:
     by = Grouping(told["calibration"]["kind"], told["calibration"]["column"])
     names, classes = told["calibration"]["names"], clf.classes_.tolist()
     calibration = _calibration(by, names, files[CALIBRATION], len(classes))
-    stack = load_stack(files, len(classes))
+    try:
+        stack = load_stack(files, len(classes), build)
+    except UnknownNetworkError as fault:
+        raise ArtefactError(str(fault)) from None
     if stack.of_outputs:
         clf.members = _outputs(stack)(classes)
+    own = [one for member in stack.members for one in member.models]
+    networks = [one for one in own if isinstance(one, TorchNetwork)]
+    if len(networks) == len(own):
+        clf.members = [TorchMember(one.net, classes, build) for one in networks]
     name, words, inefficiency = told["chosen"]
     clf.candidates_ = (Candidate(name, words, inefficiency, stack, calibration),)
     clf.thresholds_ = calibration.thresholds(clf.alpha_)

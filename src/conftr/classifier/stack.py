@@ -12,6 +12,7 @@ from conftr.classifier.head import Head
 from conftr.members import loading
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.member import Files, FittedMember, Numbers, Reader
+from conftr.members.pytorch import Build
 
 MANIFEST = "stack.json"
 
@@ -55,10 +56,13 @@ class Stack:
         return files | {MANIFEST: json.dumps(told, indent=1).encode()}
 
 
-def load(files: Files, classes: int) -> Stack:
-    """The stack that was saved as these files."""
+def load(files: Files, classes: int, build: Build | None = None) -> Stack:
+    """The stack that was saved as these files.
+
+    build: makes the network of PyTorch that is among its members, if one is.
+    """
     told = json.loads(files[MANIFEST])
-    members = loading.unpack(told, files)
+    members = loading.unpack(told, files, build)
     if "head" not in told:
         return Stack(members, None)
     return Stack(members, head.load(told["head"], files, len(members), classes))

@@ -19,6 +19,8 @@ for verb in (
     own.fit,
     own.predict,
     own.calibrate,
+    own.monitor,
+    own.export,
     own.report,
     own.demo,
     experiments.compare,

@@ -218,6 +218,14 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option(help="Write the probability of every class.")
     ] = True,
+    p_values: Annotated[
+        bool,
+        typer.Option(
+            "--p-values",
+            help="Write the p-value of every class too: it is in the set at alpha if that exceeds "
+            "alpha.",
+        ),
+    ] = False,
     target: Annotated[
         str | None,
         typer.Option(
@@ -247,6 +255,7 @@ def predict(
             target or predicting.target_of(model),
             tuple(dict.fromkeys(keep or ())),
             probabilities,
+            p_values,
         )
         clf = artefact.load(model)
         with connected(ray) as executor:
@@ -255,6 +264,91 @@ def predict(
         typer.echo(json.dumps(dataclasses.asdict(tally)))
     elif not quiet:
         typer.echo(f"conftr: {told(predicting.words(tally, request))}", err=True)
+
+
+def monitor(
+    model: opt.Model,
+    file: Annotated[
+        Path, typer.Argument(help="New rows, with their classes or without; of any size.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
+        ),
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="The probability of a false alarm, ever, that is accepted.",
+            show_default="that of the state, else 0.01",
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COL",
+            help="A column with an id for each row: none counts twice. Without it, a file that "
+            "begins with rows that were counted is taken up after them.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Folder for what was seen and the page.", show_default="MODEL"),
+    ] = None,
+    seed: opt.Seed = 0,
+    as_json: opt.AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether the promise still holds on new rows; feed it as they come.
+
+    Exit status 3 is the alarm: if new rows come from where the calibration rows came from, it is
+    ever given with at most the probability of --level, however often it is looked at.
+    """
+    place = state or model
+    written = unless_written(place / "monitor.safetensors", "The rows were counted.")
+    with in_words(written), counted(quiet or as_json) as progress, noted(lines(quiet)):
+        from conftr.jobs import monitoring
+        from conftr.monitoring.findings import words
+
+        task = monitoring.MonitorTask(target, id_column, level, seed)
+        found = monitoring.monitor(model, file, place, task, progress)
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))
+    else:
+        page = place / monitoring.PAGE
+        for heading, line in [*words(found), ("Page", str(page))]:
+            typer.echo(_paragraph(f"{heading:9} {line}"))
+    if found.alarm:
+        raise typer.Exit(3)
+
+
+def export(
+    model: opt.Model,
+    out: Annotated[Path, typer.Argument(help="An .onnx file; one that is there is replaced.")],
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
+    ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Rows to compare the file with the model on.", show_default="made up"),
+    ] = None,
+    data_license: Annotated[
+        str | None, typer.Option("--license", help="Of the data, for the file's metadata.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a saved model as ONNX: from raw rows to sets, without Python.
+
+    The file is run in onnxruntime and compared with the model before it is kept.
+    """
+    with in_words(unless_written(out, f"{out} was written, and is whole.")), noted(lines(quiet)):
+        from conftr.jobs import exporting
+
+        told = exporting.export(model, out, alpha=alpha, rows=rows, data_license=data_license)
+    if not quiet:
+        typer.echo(_paragraph(told))
 
 
 def report(

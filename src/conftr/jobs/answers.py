@@ -6,6 +6,7 @@ set         the classes, likeliest first; joined by "|" in .csv and .tsv, a list
 size        how many they are
 likeliest   the class with the highest probability, in the set or not
 p_CLASS     the probability of each class
+pvalue_CLASS  its p-value, where asked for: it is in the set at alpha if that exceeds alpha
 
 In .csv and .tsv a class that a spreadsheet would take for a formula, such as =1+1, has a ' in front
 (see `conftr.data.spreadsheets`); copied columns are as they were.
@@ -54,8 +55,9 @@ def frame(
     kept: pl.DataFrame,
     *,
     with_probabilities: bool = True,
+    p_values: npt.NDArray[Any] | None = None,
 ) -> pl.DataFrame:
-    """The answers to rows `first`, `first` + 1, ... with sets and logits (n, K).
+    """The answers to rows `first`, `first` + 1, ... with sets, logits and p-values (n, K).
 
     Logits tell apart what is too unlikely for a probability.
     """
@@ -84,6 +86,8 @@ def frame(
     if with_probabilities:
         probabilities = np.exp(log_softmax(logits))
         columns += [pl.Series(f"p_{name}", probabilities[:, k]) for k, name in enumerate(classes)]
+    if p_values is not None:
+        columns += [pl.Series(f"pvalue_{name}", p_values[:, k]) for k, name in enumerate(classes)]
     return pl.DataFrame(columns)
 
 
@@ -92,20 +96,21 @@ def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequenc
 
     asked: the file asked about, which they may not replace.
     """
-    kind = out.suffix if isinstance(out, Path) else ".csv"
-    if kind not in _SINKS:
+    suffix = out.suffix if isinstance(out, Path) else ".csv"
+    if suffix not in _SINKS:
         raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
     if isinstance(out, Path):
         _check_place(out, asked)
-    own = {"row", "set", "size", "likeliest", *(f"p_{name}" for name in classes)}
+    own = {"row", "set", "size", "likeliest"}
+    own |= {f"{kind}_{name}" for name in classes for kind in ("p", "pvalue")}
     taken = [name for name in kept if name in own]
     if taken:
         raise DataError(f"--keep {taken[0]!r} is the name of a column of the answers themselves.")
     odd = [name for name in classes if _JOIN in name]
-    if kind in (".csv", ".tsv") and odd:
+    if suffix in (".csv", ".tsv") and odd:
         raise DataError(
             f"the class {odd[0]!r} holds {_JOIN!r}, which stands between the classes of a set in "
-            f"{kind} files: write to a .parquet or .jsonl file."
+            f"{suffix} files: write to a .parquet or .jsonl file."
         )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftr import report
 from conftr.classifier import artefact
 from conftr.data import DataError
 from conftr.jobs.fitting import Result
 from conftr.machine import disk
+from conftr.report import files as report
 
 
 def check(folder: Path, *, overwrite: bool) -> Path:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from conftr.classifier import artefact
+from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
 from conftr.data.own import CELLS, Inputs, RowBlock, Wanted, blocks, by_text, places, tables
@@ -27,13 +28,14 @@ class Request:
     """What to answer.
 
     alpha: None for that of the classifier. target: the column of true classes, which the file need
-    not have. keep: columns to copy. probabilities: whether to write them.
+    not have. keep: columns to copy. probabilities, p_values: whether to write them.
     """
 
     alpha: float | None = None
     target: str | None = None
     keep: tuple[str, ...] = ()
     probabilities: bool = True
+    p_values: bool = False
 
 
 @dataclass
@@ -170,8 +172,9 @@ def answered(
 ) -> tuple[pl.DataFrame, Counts]:
     """The task: the answers to some rows, and what was counted on them."""
     classes, tally = clf.classes_.tolist(), Counts()
-    logits = _logits(clf, block, path)
-    sets = _sets(clf, logits, block, request.alpha, tally)
+    logits = logits_of(clf, block, path)
+    rows = clf.calibration_.places(block.groups, len(logits))
+    sets = _sets(clf, logits, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
     frame = answers.frame(
         block.first,
@@ -180,11 +183,13 @@ def answered(
         list(by_text(classes)),
         block.kept,
         with_probabilities=request.probabilities,
+        p_values=clf.calibration_.p_values(clf.score_(logits), rows) if request.p_values else None,
     )
     return frame, tally
 
 
-def _logits(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
+def logits_of(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
+    """The logits of some rows of a file, refused with the place where it cannot be read."""
     try:
         found: npt.NDArray[Any] = clf.candidates_[0].stack.logits(as_taken(clf, block.X))
     except ValueError as fault:
@@ -195,11 +200,10 @@ def _logits(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArra
 def _sets(
     clf: ConformalClassifier,
     logits: npt.NDArray[Any],
-    block: RowBlock,
+    rows: Groups,
     alpha: float | None,
     tally: Counts,
 ) -> npt.NDArray[np.bool_]:
-    rows = clf.calibration_.places(block.groups, len(logits))
     if rows is not None:
         tally.unseen += int(np.count_nonzero(rows < 0))
     wanted = clf.alpha_ if alpha is None else alpha

@@ -9,6 +9,7 @@ from typing import Any
 from conftr.features import codes
 from conftr.features.columns import Json
 from conftr.members.member import Files, FittedMember, FittedModel, MemberError, Reader
+from conftr.members.pytorch import Build
 from conftr.members.scikit import AsGiven
 
 # A kind is loaded by `load` of its module, which is imported when one is met: each has packages of
@@ -19,6 +20,7 @@ _MODULES = {
     "network": "network",
     "logistic": "logistic",
     "outputs": "elsewhere",
+    "torch": "pytorch",
 }
 
 
@@ -48,13 +50,17 @@ def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
     return {"members": told, "readers": [one.to_json() for one in readers]}, files
 
 
-def unpack(told: Json, files: Files) -> tuple[FittedMember, ...]:
-    """The members that were packed."""
+def unpack(told: Json, files: Files, build: Build | None = None) -> tuple[FittedMember, ...]:
+    """The members that were packed.
+
+    build: makes the network of PyTorch that is among them, if one is.
+    """
     readers = [_reader(one) for one in told["readers"]]
     found = []
     for i, one in enumerate(told["members"]):
         models = [
-            _model(one["kind"], _under(files, f"member-{i}-{j}-")) for j in range(one["models"])
+            _model(one["kind"], _under(files, f"member-{i}-{j}-"), build)
+            for j in range(one["models"])
         ]
         found.append(FittedMember(one["name"], readers[one["reader"]], tuple(models)))
     return tuple(found)
@@ -64,11 +70,11 @@ def _reader(data: Json) -> Reader:
     return AsGiven() if data["kind"] == "as given" else codes.from_json(data)
 
 
-def _model(kind: str, files: Files) -> FittedModel:
+def _model(kind: str, files: Files, build: Build | None) -> FittedModel:
     if kind not in _MODULES:
         raise MemberError(f"there is no member of kind {kind!r}; known are {', '.join(_MODULES)}.")
     module: Any = import_module(f"conftr.members.{_MODULES[kind]}")
-    model: FittedModel = module.load(files)
+    model: FittedModel = module.load(files, build) if kind == "torch" else module.load(files)
     return model
 
 

@@ -1,0 +1,110 @@
+"""Exported models beside the classifiers they come from: sets, size of the file, rows a second.
+
+    python benchmarks/export.py [--data FOLDER] [--rows 100000] [--only wine,car]
+
+The default model of three tables (see tables.py) and of Fashion-MNIST (the first 6,000 images) is
+fitted and exported. Rows are those that neither trained nor calibrated, as many times as it takes,
+each number moved by a hundredth of its column's deviation so that no two are equal. Sets of the
+file in onnxruntime are compared with `predict_set`, which is what `conftr predict` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+
+import conftr
+from conftr import data
+from conftr.exporting.rows import feeds
+from tables import load
+
+ALPHA, SECONDS, IMAGES = 0.1, 120, 6_000
+BLOCK = 5_000  # rows at a time, here and there
+TABLES, PICTURES = ("wine", "segment", "car"), "fashion-mnist"
+
+
+def examples(name, folder):
+    """Rows to learn from, their classes, and rows to ask about."""
+    if name == PICTURES:
+        images = data.load(name)
+        return images.x_train[:IMAGES], images.y_train[:IMAGES], images.x_test
+    table = load(name, folder)
+    order = np.random.default_rng(0).permutation(len(table.y))
+    learned, asked = order[: len(order) * 3 // 4], order[len(order) * 3 // 4 :]
+    return table.x.iloc[learned], table.y[learned], table.x.iloc[asked]
+
+
+def many(rows, count, rng):
+    """As many rows, each moved a little; categories stay what they are."""
+    places = np.arange(count) % len(rows)
+    if not isinstance(rows, pd.DataFrame):
+        moved = rows[places].astype(np.float32)
+        return moved + rng.normal(size=moved.shape).astype(np.float32)
+    found = rows.iloc[places].reset_index(drop=True)
+    for column in found.select_dtypes("number"):
+        spread = rows[column].std() / 100
+        found[column] = found[column].astype(float) + rng.normal(size=count) * spread
+    return found
+
+
+def in_blocks(function, n):
+    """Results of blocks of rows, and seconds for all of them, at best of two."""
+    took = []
+    for _ in range(2):
+        begun = time.perf_counter()
+        found = [function(slice(a, a + BLOCK)) for a in range(0, n, BLOCK)]
+        took.append(time.perf_counter() - begun)
+    return np.concatenate(found), min(took)
+
+
+def measured(name, folder, count):
+    X, y, rest = examples(name, folder)
+    clf = conftr.ConformalClassifier(alpha=ALPHA, time_limit=SECONDS, random_state=0).fit(X, y)
+    asked = many(rest, count, np.random.default_rng(1))
+    reader = clf.candidates_[0].stack.reader
+    with TemporaryDirectory() as place:
+        path = conftr.export(clf, Path(place) / "model.onnx", rows=asked[:2000])
+        size = path.stat().st_size
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        told = session.get_modelmeta().custom_metadata_map
+    given = feeds(reader, asked)
+    ours, here = in_blocks(lambda part: clf.predict_set(asked[part]), count)
+    theirs, there = in_blocks(
+        lambda part: session.run(["sets"], {k: v[part] for k, v in given.items()})[0], count
+    )
+    return {
+        "data": name,
+        "members": clf.candidates_[0].stack.words,
+        "rows": count,
+        "differing sets": int((ours != theirs).any(axis=1).sum()),
+        "of which smaller": int((ours & ~theirs).any(axis=1).sum()),
+        "margin": json.loads(told["margin"]),
+        "mean size": float(ours.sum(axis=1).mean()),
+        "file, MB": size / 1e6,
+        "rows a second, here": count / here,
+        "rows a second, onnxruntime": count / there,
+        "ratio": here / there,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--only", default=",".join([*TABLES, PICTURES]))
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name in asked.only.split(","):
+        print(json.dumps(measured(name, asked.data, asked.rows)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

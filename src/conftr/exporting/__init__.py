@@ -1,0 +1,1 @@
+"""A classifier as one ONNX graph, from raw rows to sets: what Python is not needed for."""

@@ -1,0 +1,126 @@
+"""Inputs of the graph, and what readers and encodings make of them.
+
+| input | of | holds |
+|---|---|---|
+| numbers | tables | doubles (rows, columns); nan is missing |
+| categories | tables with categories | texts (rows, columns); an empty text is missing |
+| images | images | floats (rows, height, width, ...) |
+| outputs | outputs of another system | doubles (rows, K) |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from conftr.exporting.graph import ExportError, Graph
+from conftr.features import frames
+from conftr.features.codes import Columns, FrameColumns
+from conftr.features.columns import Levels, Numbers
+from conftr.features.encoding import Images
+from conftr.features.frames import Frame
+from conftr.features.spread import Spread
+from conftr.members.scikit import AsGiven
+
+NUMBERS, CATEGORIES, IMAGES, OUTPUTS = "numbers", "categories", "images", "outputs"
+_ROWS, _MISSING, _FARTHEST = "rows", "", 10.0
+
+
+def read(graph: Graph, reader: Any, classes: int) -> str:
+    """The matrix, images or outputs that a reader makes of the user's rows."""
+    if isinstance(reader, Columns):
+        return graph.input(NUMBERS, np.float64, [_ROWS, reader.width])
+    if isinstance(reader, FrameColumns):
+        return _frame(graph, reader.frame)
+    if isinstance(reader, Images):
+        return graph.input(IMAGES, np.float32, [_ROWS, *reader.inputs])
+    if isinstance(reader, AsGiven):
+        return graph.input(OUTPUTS, np.float64, [_ROWS, classes])
+    raise ExportError(f"rows that are read by {type(reader).__name__} cannot be exported.")
+
+
+def _frame(graph: Graph, frame: Frame) -> str:
+    parts = []
+    if frame.numeric:
+        parts.append(graph.input(NUMBERS, np.float64, [_ROWS, len(frame.numeric)]))
+    if frame.levels:
+        texts = graph.input(CATEGORIES, np.str_, [_ROWS, len(frame.levels)])
+        parts += [_codes(graph, texts, j, one) for j, one in enumerate(frame.levels.values())]
+    return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=1)
+
+
+def _codes(graph: Graph, texts: str, column: int, levels: Levels) -> str:
+    """The places of a column's texts among its levels, their number for any other, nan without."""
+    own = graph.op("Gather", texts, graph.constant([column], np.int64), axis=1)
+    names = list(levels.levels)
+    codes = [float(place) for place in range(len(names))]
+    if _MISSING not in names:
+        names, codes = [*names, _MISSING], [*codes, np.nan]
+    found = graph.op(
+        "LabelEncoder",
+        own,
+        domain="ai.onnx.ml",
+        keys_strings=names,
+        values_floats=codes,
+        default_float=float(len(levels.levels)),
+    )
+    return graph.cast(found, np.float64)
+
+
+def whitened(graph: Graph, x: str, numbers: Numbers) -> str:
+    """Columns of numbers as `Numbers.encode` makes them, floats."""
+    values = graph.op("Sub", x, graph.constant(numbers.shift))
+    values = graph.op("Mul", values, graph.constant(numbers.scale))
+    missing = graph.op("IsNaN", values)
+    fill = graph.constant((numbers.fill - numbers.shift) * numbers.scale)
+    values = graph.op("Where", missing, fill, values)
+    ends = (graph.constant(-_FARTHEST), graph.constant(_FARTHEST))
+    values = graph.cast(graph.op("Clip", values, *ends), np.float32)
+    if not len(numbers.gaps):
+        return values
+    gaps = graph.op("Gather", missing, graph.constant(numbers.gaps, np.int64), axis=1)
+    return graph.op("Concat", values, graph.cast(gaps, np.float32), axis=1)
+
+
+def spread(graph: Graph, matrix: str, encoding: Spread) -> str:
+    """The matrix as networks and linear models take it, floats."""
+    parts = []
+    if len(encoding.numeric):
+        own = graph.op("Gather", matrix, graph.constant(encoding.numeric, np.int64), axis=1)
+        parts.append(whitened(graph, own, encoding.numbers))
+    for column, levels in encoding.categories.items():
+        own = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
+        if levels.levels:
+            places = graph.constant(np.arange(len(levels.levels))[None, :])
+            parts.append(graph.cast(graph.op("Equal", own, places), np.float32))
+        if levels.gap:
+            parts.append(graph.cast(graph.op("IsNaN", own), np.float32))
+    return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=1)
+
+
+def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
+    """The user's rows as inputs of the graph, by name."""
+    if isinstance(reader, Columns):
+        return {NUMBERS: np.asarray(x, np.float64)}
+    if isinstance(reader, Images):
+        return {IMAGES: np.asarray(x, np.float32)}
+    if isinstance(reader, AsGiven):
+        return {OUTPUTS: np.asarray(x, np.float64)}
+    frame, opened = reader.frame, frames.opened(x)
+    found: dict[str, npt.NDArray[Any]] = {}
+    if frame.numeric:
+        found[NUMBERS] = frames._doubles(opened, frame.numeric)
+    if frame.levels:
+        columns = [_texts(opened[name]) for name in frame.levels]
+        found[CATEGORIES] = np.stack(columns, axis=1)
+    return found
+
+
+def _texts(column: Any) -> npt.NDArray[np.object_]:
+    found = np.empty(len(column), object)
+    missing = column.is_null().to_list()
+    texts = frames._texts(column).to_list()
+    found[:] = [_MISSING if gone else text for gone, text in zip(missing, texts, strict=True)]
+    return found

@@ -1,0 +1,79 @@
+"""Members and their head as a graph: from rows to logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from conftr.classifier.head import Head
+from conftr.classifier.stack import Stack
+from conftr.exporting import networks, trees
+from conftr.exporting.graph import ExportError, Graph, log_softmax
+from conftr.exporting.rows import read
+from conftr.members.boosted import BoostedTrees
+from conftr.members.elsewhere import OutputColumns
+from conftr.members.forest import Trees
+from conftr.members.logistic import LinearModel
+from conftr.members.member import FittedMember
+
+_LOWEST_LOG = -87.0  # of a probability of another system, as in `conftr.logits_from_probs`
+
+
+def logits(graph: Graph, stack: Stack, classes: int) -> str:
+    """Logits (n, K) of a stack, doubles. Rows are read once for all members."""
+    readers = {id(one.reader): one.reader for one in stack.members}
+    if len({type(reader) for reader in readers.values()}) < len(readers):
+        raise ExportError(
+            "members that read the same rows in different ways cannot be exported together."
+        )
+    inputs = {key: read(graph, reader, classes) for key, reader in readers.items()}
+    said = [_member(graph, inputs[id(one.reader)], one) for one in stack.members]
+    return said[0] if stack.head is None else _headed(graph, said, stack.head, classes)
+
+
+def _member(graph: Graph, inputs: str, member: FittedMember) -> str:
+    return networks.averaged(graph, [_model(graph, inputs, model) for model in member.models])
+
+
+def _model(graph: Graph, inputs: str, model: Any) -> str:
+    if isinstance(model, Trees):
+        return trees.forest(graph, inputs, model)
+    if isinstance(model, BoostedTrees):
+        return trees.boosted(graph, inputs, model)
+    if isinstance(model, LinearModel):
+        return networks.linear(graph, inputs, model)
+    if isinstance(model, OutputColumns):
+        return _outputs(graph, inputs, model)
+    if model.kind == "network":  # its module brings JAX
+        return networks.network(graph, inputs, model)
+    raise ExportError(
+        f"{model.words} cannot be exported: it is no member of conftr's own. Export it in its "
+        f"library's way, calibrate its outputs (members=conftr.members.Logits(classes)), and "
+        f"export that: the two graphs follow each other."
+    )
+
+
+def _outputs(graph: Graph, inputs: str, model: OutputColumns) -> str:
+    if not model.are_probabilities:
+        return inputs
+    lowest = graph.constant(_LOWEST_LOG)
+    bounded = graph.op("Max", inputs, graph.constant(float(np.exp(_LOWEST_LOG))))
+    return graph.op("Max", graph.op("Log", bounded), lowest)
+
+
+def _headed(graph: Graph, said: list[str], head: Head, classes: int) -> str:
+    """What the head makes of the members' log-probabilities."""
+    parts = [
+        graph.op("Mul", _clipped(graph, own, classes), graph.constant(float(weight)))
+        for own, weight in zip(said, head.weights, strict=True)
+    ]
+    found = combined = log_softmax(graph, graph.op("Sum", *parts))
+    if head.matrix is not None:
+        moved = graph.op("MatMul", combined, graph.constant(head.matrix))
+        found = graph.op("Add", combined, moved)
+    return found if head.bias is None else graph.op("Add", found, graph.constant(head.bias))
+
+
+def _clipped(graph: Graph, own: str, classes: int) -> str:
+    return trees.floored(graph, graph.op("Exp", log_softmax(graph, own)), classes)

@@ -1,0 +1,178 @@
+"""Feed new rows of a file to the monitor of a saved model, and say what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import filelock
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from conftr.classifier import artefact
+from conftr.classifier.estimator import ConformalClassifier
+from conftr.conformal import checks
+from conftr.conformal.arrays import log_softmax
+from conftr.data import DataError
+from conftr.data.own import RowBlock, Wanted, blocks, places
+from conftr.features import rows as row_digests
+from conftr.jobs import predicting
+from conftr.machine import disk
+from conftr.monitoring import observed as seen
+from conftr.monitoring.findings import Findings, findings
+from conftr.monitoring.observed import Observed
+from conftr.monitoring.page import page
+from conftr.monitoring.reference import Reference, confidence
+from conftr.monitoring.streams import streams
+
+STATE, PAGE = "monitor.safetensors", "monitor.html"
+
+
+@dataclass(frozen=True)
+class MonitorTask:
+    """What to watch and how.
+
+    target: the column of true classes; None for that of the model. id_column: of an id for each
+    row, by which no row counts twice. level: the chance of a false alarm; None for that of the
+    state, or 0.01. seed: of the draws that break ties, when a state begins.
+    """
+
+    target: str | None = None
+    id_column: str | None = None
+    level: float | None = None
+    seed: int = 0
+
+
+class _Counted(NamedTuple):
+    """What was read of a file: digests and statistics of all rows, and of those with a label."""
+
+    digests: npt.NDArray[np.uint64]
+    ids: npt.NDArray[np.uint64] | None
+    columns: dict[str, npt.NDArray[Any]]
+    known: npt.NDArray[np.bool_]
+    strange: npt.NDArray[np.bool_]
+
+
+def monitor(
+    model: Path, file: Path, folder: Path, task: MonitorTask, progress: Callable[[int], None]
+) -> Findings:
+    """Count the rows of a file that were not counted yet; write the state and the page.
+
+    Args:
+        model: A folder that `conftr fit` or `calibrate` wrote.
+        file: New rows, with their classes or without.
+        folder: Where the state is kept and the page is written.
+        task: How to watch.
+        progress: Called with the number of rows read.
+    """
+    clf = artefact.load(model)
+    reference = Reference.of(clf, artefact.evidence(model))
+    folder.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(folder / f".{STATE}.lock"):
+        before = _state(folder / STATE, artefact.identity(model), task)
+        target = task.target or predicting.target_of(model)
+        read = _read(clf, file, target, before.id_column, progress)
+        after = _grown(before, read)
+        seen.write(after, folder / STATE)
+        own = streams(reference, after)
+        found = findings(reference, after, own)
+        disk.write_whole(folder / PAGE, page(found, own, model.name or str(model)).encode())
+    return found
+
+
+def _state(path: Path, model: str, task: MonitorTask) -> Observed:
+    """What was seen so far, refused where it does not belong to what is asked."""
+    if not path.exists():
+        level = 0.01 if task.level is None else checks.one_probability(task.level, "level")
+        return Observed.begin(model, level, task.seed, task.id_column)
+    found = seen.read(path)
+    if found.model != model:
+        raise DataError(
+            f"{path} is of another model, or of this one before it was fitted or calibrated anew: "
+            f"move it away to begin anew, or name another folder with --state."
+        )
+    if task.level not in (None, found.level):
+        raise DataError(
+            f"the level of this monitor is {found.level:g} since it began; another one, chosen "
+            f"after a look at the rows, would promise nothing. Move {path} away to begin anew."
+        )
+    if task.id_column != found.id_column:
+        known = "without --id" if found.id_column is None else f"with --id {found.id_column!r}"
+        raise DataError(
+            f"this monitor began {known}: go on like that, so that no row counts twice."
+        )
+    return found
+
+
+def _read(
+    clf: ConformalClassifier,
+    path: Path,
+    target: str | None,
+    id_column: str | None,
+    progress: Callable[[int], None],
+) -> _Counted:
+    wanted = Wanted(target=target, groups=predicting.group_column(clf))
+    keep = (id_column,) if id_column else ()
+    inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups, *keep])
+    parts = []
+    for block in blocks(path, inputs, wanted, keep=keep):
+        parts.append(_counted(clf, path, block, id_column))
+        progress(sum(len(part.digests) for part in parts))
+    if not parts:
+        raise DataError(f"{path} has no rows.")
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
+    }
+    ids = [part.ids for part in parts if part.ids is not None]
+    return _Counted(
+        np.concatenate([part.digests for part in parts]),
+        np.concatenate(ids) if ids else None,
+        columns,
+        np.concatenate([part.known for part in parts]),
+        np.concatenate([part.strange for part in parts]),
+    )
+
+
+def _counted(
+    clf: ConformalClassifier, path: Path, block: RowBlock, id_column: str | None
+) -> _Counted:
+    """Statistics of some rows."""
+    logits = predicting.logits_of(clf, block, path)
+    calibration, n = clf.calibration_, len(logits)
+    groups, scores = calibration.places(block.groups, n), clf.score_(logits)
+    named = np.zeros(n, bool) if block.labels is None else block.labels.is_not_null().to_numpy()
+    truth = np.full(n, -1)
+    if block.labels is not None:
+        truth = np.where(named, places(block.labels, clf.classes_.tolist()), -1)
+    own = np.arange(n), truth
+    columns = {
+        "size": calibration.sets(scores, groups, clf.alpha_).sum(axis=1),
+        "confidence": confidence(np.exp(log_softmax(logits))),
+        "score": scores[own].astype(np.float64),
+        "standing": calibration.p_values(scores, groups)[own],
+        "label": truth,
+        "group": truth if groups is None else groups,
+    }
+    ids = None if id_column is None else row_digests.digests(block.kept.cast(pl.String))
+    digests = row_digests.digests(predicting.as_taken(clf, block.X))
+    return _Counted(digests, ids, columns, named & (truth >= 0), named & (truth < 0))
+
+
+def _grown(before: Observed, read: _Counted) -> Observed:
+    """With those rows that were not counted yet; labels count when they come."""
+    known, ids = np.flatnonzero(read.known), read.ids
+    counted = before.counted.with_file(read.digests, read.columns, ids)
+    named = read.digests[known] + read.columns["label"][known].astype(np.uint64) * row_digests.STEP
+    columns = {name: column[known] for name, column in read.columns.items()}
+    labelled = before.labelled.with_file(named, columns, None if ids is None else ids[known])
+    fresh = before.counted.new(read.digests, ids)
+    grouped = labelled.columns["group"][len(before.labelled) :]
+    return before.grown(
+        counted,
+        labelled,
+        strangers=int(np.count_nonzero(read.strange[fresh])),
+        unseen=int(np.count_nonzero(grouped < 0)),
+    )

@@ -1,0 +1,145 @@
+"""What the streams say, as plain data and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from conftr.monitoring.observed import Observed
+from conftr.monitoring.reference import Reference
+from conftr.monitoring.streams import (
+    CLASSES,
+    CONFIDENCE,
+    GROUP,
+    PROMISE,
+    SCORES,
+    SIZES,
+    Stream,
+    streams,
+)
+
+_ALARMS = {
+    PROMISE: "sets miss the true class more often than promised",
+    GROUP: "sets miss the true class more often than promised in {name}",
+    SCORES: "the scores of true classes are not what they were",
+    CLASSES: "rows of class {name} conform less than they did",
+    SIZES: "sets have other sizes than they had",
+    CONFIDENCE: "the model is surer, or less sure, than it was",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one stream says.
+
+    rows: how many it has had. evidence: its largest capital times its share of the level.
+    alarm: after how many of its rows that reached 1 / level; None if it never did.
+    """
+
+    kind: str
+    name: str
+    rows: int
+    evidence: float
+    alarm: int | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What all streams say, and what was counted.
+
+    covered: of the labelled rows, how many sets hold the true class. strangers, unseen: rows with
+    a label that is no class, and rows of groups without a threshold.
+    """
+
+    level: float
+    alpha: float
+    rows: int
+    labelled: int
+    covered: int
+    mean_size: float | None
+    strangers: int
+    unseen: int
+    found: tuple[Finding, ...]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether any stream has given the alarm."""
+        return any(one.alarm is not None for one in self.found)
+
+    @property
+    def evidence(self) -> float:
+        """Of the stream that says most; the alarm is given at 1 / level."""
+        return max((one.evidence for one in self.found), default=0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"alarm": self.alarm, "evidence": self.evidence, **asdict(self)}
+
+
+def findings(
+    reference: Reference, observed: Observed, own: Sequence[Stream] | None = None
+) -> Findings:
+    """What the streams say of the rows that were seen so far."""
+    sizes, held = observed.counted.columns["size"], observed.labelled.columns["standing"]
+    return Findings(
+        level=observed.level,
+        alpha=reference.alpha,
+        rows=len(observed.counted),
+        labelled=len(observed.labelled),
+        covered=int(np.count_nonzero(held > reference.alpha)),
+        mean_size=float(sizes.mean()) if len(sizes) else None,
+        strangers=observed.strangers,
+        unseen=observed.unseen,
+        found=tuple(
+            Finding(one.kind, one.name, len(one.path), one.evidence(), one.alarm(observed.level))
+            for one in (streams(reference, observed) if own is None else own)
+        ),
+    )
+
+
+def words(found: Findings) -> Iterator[tuple[str, str]]:
+    """Lines to print, each with its heading."""
+    yield "Rows", _counted(found)
+    if found.labelled:
+        share = 100 * found.covered / found.labelled
+        yield (
+            "Coverage",
+            f"{share:.1f} % of the {found.labelled:,} sets whose class is known hold it; promised "
+            f"are {100 * (1 - found.alpha):g} %.",
+        )
+    if found.strangers:
+        yield "Note", f"{found.strangers:,} labels are no class of the model; they are not counted."
+    if found.unseen:
+        yield "Note", f"{found.unseen:,} rows are of groups without a threshold; sets hold all."
+    alarms = [one for one in found.found if one.alarm is not None]
+    for one in alarms:
+        yield "ALARM", f"{sentence(one)} (after {one.alarm:,} of its {one.rows:,} rows)."
+    if alarms:
+        yield "Next", "label rows from here and calibrate on them: conftr calibrate MODEL FILE"
+    else:
+        yield (
+            "Verdict",
+            f"nothing speaks against the promise beyond chance: the strongest evidence so far is "
+            f"{amount(found.evidence)}, and the alarm is given at {amount(1 / found.level)}.",
+        )
+
+
+def sentence(one: Finding) -> str:
+    """What an alarm of a stream means."""
+    return _ALARMS[one.kind].format(name=one.name)
+
+
+def amount(evidence: float) -> str:
+    """A capital, to a person."""
+    if evidence >= 1e4:
+        return f"10^{math.floor(math.log10(evidence))}"
+    return f"{evidence:.0f}" if evidence >= 10 else f"{evidence:.2g}"
+
+
+def _counted(found: Findings) -> str:
+    size = "" if found.mean_size is None else f", {found.mean_size:.2f} classes a set"
+    return f"{found.rows:,} so far, {found.labelled:,} of them with their class{size}."

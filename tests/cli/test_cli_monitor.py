@@ -1,0 +1,152 @@
+"""`conftr monitor`: fed with files as they come, looked at any time, stopped at any time."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from conftr.cli import app
+from conftr.jobs import monitoring
+from conftr.machine import disk
+
+NAMES = ["cat", "dog", "eel"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def rows(n, seed, sure=2.5):
+    """Probabilities of another system, and the truth."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    logits = rng.normal(size=(n, 3)) + sure * np.eye(3)[y]
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    found = pl.DataFrame({name: p[:, k] for k, name in enumerate(NAMES)})
+    return found.with_columns(
+        y=pl.Series([NAMES[k] for k in y]), id=pl.Series([f"{seed}-{i}" for i in range(n)])
+    )
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("monitored")
+    rows(800, 0).drop("id").write_csv(folder / "rows.csv")
+    out = folder / "model"
+    done = run("calibrate", "probabilities", folder / "rows.csv", "--target", "y", "--out", out)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def watch(model, tmp_path, frame, *more, code=0):
+    """Feed a file; gives what is printed as JSON."""
+    frame.write_csv(tmp_path / "new.csv")
+    done = run(
+        "monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state", "--json", *more
+    )
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+def test_rows_of_the_same_source_are_no_cause_for_alarm(model, tmp_path):
+    found = watch(model, tmp_path, rows(300, 1))
+    assert (found["rows"], found["labelled"]) == (300, 300)
+    assert not found["alarm"]
+    assert found["level"] == 0.01
+    done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state")
+    assert done.exit_code == 0
+    assert "Rows      300 so far" in done.stdout
+    assert "nothing speaks against the promise" in " ".join(done.stdout.split())
+    assert (tmp_path / "state" / "monitor.html").read_text().startswith("<!doctype html>")
+
+
+def test_worse_rows_give_the_alarm_and_exit_status_three(model, tmp_path):
+    watch(model, tmp_path, rows(200, 1))
+    found = watch(model, tmp_path, rows(300, 2, sure=0.5), code=3)
+    assert {one["kind"] for one in found["found"] if one["alarm"]} >= {"promise", "scores"}
+    done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state")
+    assert done.exit_code == 3  # an alarm stands
+    assert "sets miss the true class more often than promised" in " ".join(done.stdout.split())
+
+
+def test_rows_count_once_and_files_may_grow(model, tmp_path):
+    first, more = rows(100, 1), rows(50, 2)
+    assert watch(model, tmp_path, first)["rows"] == 100
+    assert watch(model, tmp_path, first)["rows"] == 100
+    found = watch(model, tmp_path, pl.concat([first, more]))
+    assert (found["rows"], found["labelled"]) == (150, 150)
+
+
+def test_with_ids_no_row_counts_twice(model, tmp_path):
+    first, more = rows(100, 1), rows(50, 2)
+    assert watch(model, tmp_path, first, "--id", "id")["rows"] == 100
+    overlap = pl.concat([first[80:], more])
+    assert watch(model, tmp_path, overlap, "--id", "id")["labelled"] == 150
+    done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state")
+    assert done.exit_code == 1
+    assert "this monitor began with --id 'id'" in done.output
+
+
+def test_labels_may_come_later(model, tmp_path):
+    frame = rows(100, 1)
+    found = watch(model, tmp_path, frame.drop("y"))
+    assert (found["rows"], found["labelled"]) == (100, 0)
+    found = watch(model, tmp_path, frame)
+    assert (found["rows"], found["labelled"]) == (100, 100)
+
+
+def test_rows_without_labels_are_watched(model, tmp_path):
+    found = watch(model, tmp_path, rows(600, 3, sure=0.2).drop("y"), code=3)
+    assert {one["kind"] for one in found["found"] if one["alarm"]} <= {"sizes", "confidence"}
+
+
+def test_labels_that_are_no_class_are_told(model, tmp_path):
+    found = watch(model, tmp_path, rows(20, 1).with_columns(y=pl.lit("fox")))
+    assert (found["rows"], found["labelled"], found["strangers"]) == (20, 0, 20)
+
+
+def test_the_level_is_chosen_before_the_first_row(model, tmp_path):
+    watch(model, tmp_path, rows(20, 1), "--level", 0.05)
+    assert watch(model, tmp_path, rows(20, 1), "--level", 0.05)["level"] == 0.05
+    done = run(
+        *("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state", "--level", 0.5)
+    )
+    assert done.exit_code == 1
+    assert "the level of this monitor is 0.05 since it began" in done.output
+
+
+def test_a_state_of_another_model_is_refused(model, tmp_path):
+    watch(model, tmp_path, rows(20, 1))
+    rows(500, 5).drop("id").write_csv(tmp_path / "rows.csv")
+    other = tmp_path / "other"
+    run("calibrate", "probabilities", tmp_path / "rows.csv", "--target", "y", "--out", other)
+    done = run("monitor", other, tmp_path / "new.csv", "--state", tmp_path / "state")
+    assert done.exit_code == 1
+    assert "is of another model" in done.output
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_stopped_at_any_write_it_goes_on_as_if_it_had_not_been(model, tmp_path, step):
+    whole = watch(model, tmp_path, rows(120, 1))
+    for name in ("state", "new"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    state = tmp_path / "again"
+    writes = []
+
+    def killed(path, content):
+        if len(writes) == step:
+            raise KeyboardInterrupt
+        writes.append(path)
+        disk_write(path, content)
+
+    disk_write = disk.write_whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disk, "write_whole", killed)
+        done = run("monitor", model, tmp_path / "new.csv", "--state", state)
+    assert done.exit_code == 1
+    assert ("The rows were counted." if step else "Nothing was written.") in done.output
+    done = run("monitor", model, tmp_path / "new.csv", "--state", state, "--json")
+    assert json.loads(done.stdout) == whole
+    assert (state / monitoring.PAGE).exists()
