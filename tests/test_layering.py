@@ -49,6 +49,9 @@ FILES = {
     "training": [
         "compilation",
         "models",
+        "resnets",
+        "augmentation",
+        "autoaugment",
         "optimisers",
         "programs",
         "epochs",

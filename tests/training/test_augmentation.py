@@ -1,4 +1,4 @@
-"""Augmentation: what a change may do to a picture, by hand; and that prediction knows nothing of it."""
+"""Augmentation: what it may do to a picture, by hand; prediction knows nothing of it."""
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,8 @@ def test_flip_mirrors_whole_pictures_and_leaves_others():
     same = (found == PICTURES).all((1, 2, 3))
     mirrored = (found == PICTURES[:, :, ::-1]).all((1, 2, 3))
     assert (same | mirrored).all()
-    assert same.any() and mirrored.any()
+    assert same.any()
+    assert mirrored.any()
 
 
 def test_crop_moves_a_picture_by_at_most_its_border():
@@ -54,7 +55,8 @@ def test_cutout_covers_a_square_that_an_edge_may_cut():
     for one in covered:
         rows, columns = one.any(1).sum(), one.any(0).sum()
         assert one.sum() == rows * columns
-        assert 2 <= rows <= 4 and 2 <= columns <= 4
+        assert 2 <= rows <= 4
+        assert 2 <= columns <= 4
 
 
 def test_in_turn_gives_each_part_a_key_of_its_own():
@@ -111,7 +113,8 @@ def test_sharpness_leaves_edges_and_flat_pictures_alone():
 def test_the_policy_changes_pictures_within_their_range():
     found = np.asarray(AutoAugment()(KEY, PICTURES))
     assert found.shape == PICTURES.shape
-    assert found.min() >= 0 and found.max() <= 255.01
+    assert found.min() >= 0
+    assert found.max() <= 255.01
     changed = (found != PICTURES).any((1, 2, 3))
     assert changed.any()
     assert len(operations._POLICY) == 25

@@ -86,6 +86,6 @@ def test_it_learns_a_hundred_pictures_by_heart(make):
     y = draw.integers(0, 5, 100).astype(np.int32)
     model = make((16, 16, 3), 5, width=8, stem=8)
     data = TrainingSet(x, y, 127.5, 1 / 127.5)
-    fitted = fit(KEY, model, data, CrossEntropy(), Plan(25, 20, SGD(0.02)))
+    fitted = fit(KEY, model, data, CrossEntropy(), Plan(40, 20, SGD(0.05)))
     predicted = predict_logits(model, fitted, x, shift=127.5, scale=1 / 127.5).argmax(1)
     assert np.mean(predicted == y) > 0.95

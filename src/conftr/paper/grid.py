@@ -36,6 +36,10 @@ _STAGES: Mapping[str, tuple[Stage, ...]] = {
     "german-credit": SMALL,
     "camelyon": SMALL,
     "digits": SMALL,
+    "cifar10-resnet34": FEW_EPOCHS_FIRST,
+    "cifar10-members": FEW_EPOCHS_FIRST,
+    "cifar100-resnet50": _LARGE,
+    "cifar100-imagenet": _LARGE,
 }
 _MANY = 10**6  # rows: no batch of these is left out
 

@@ -3,7 +3,8 @@
 Trials draw their training set once from five copies (the paper's text) on MNIST, WineQuality and
 GermanCredit. On Fashion-MNIST that contradicts the published numbers (see `protocol`), on Camelyon
 the paper does without, and the test split of EMNIST is small as it is: there, trials train on the
-whole training set and differ in their start and shuffles.
+whole training set and differ in their start and shuffles. On CIFAR a trial draws the rows on which
+a head is trained; backbones have seen the whole training set.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ NAMES: Mapping[str, str] = {
     "winequality": "WineQuality",
     "german-credit": "GermanCredit",
     "camelyon": "Camelyon",
+    "cifar10-resnet34": "CIFAR10",
+    "cifar10-members": "CIFAR10",
+    "cifar100-resnet50": "CIFAR100",
+    "cifar100-imagenet": "CIFAR100",
 }
 METHODS: Mapping[str, str] = {
     "cross-entropy": "cross-entropy",

@@ -12,7 +12,7 @@ from conftr.training.fitting import (
     fit,
     predict_logits,
 )
-from conftr.training.models import MLP, ConvNet, MLPOfViews, Model
+from conftr.training.models import MLP, ConvNet, MembersAverage, MLPOfViews, Model
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
 from conftr.training.resnets import ResNet, resnet34, resnet50
 from conftr.training.runs import Plan, resample, trial_keys
@@ -32,6 +32,7 @@ __all__ = [
     "Flip",
     "InTurn",
     "MLPOfViews",
+    "MembersAverage",
     "Model",
     "Plan",
     "Progress",

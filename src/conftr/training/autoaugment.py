@@ -100,18 +100,18 @@ def _solarise(picture: Array, strength: Array) -> Array:
     return jnp.where(picture >= 255 - jnp.abs(strength), 255 - picture, picture)
 
 
-def _invert(picture: Array, strength: Array) -> Array:
+def _invert(picture: Array, _: Array) -> Array:
     return 255 - picture
 
 
-def _auto_contrast(picture: Array, strength: Array) -> Array:
+def _auto_contrast(picture: Array, _: Array) -> Array:
     """Every channel stretched to 0 to 255; one of a single value stays."""
     low, high = jnp.min(picture, (0, 1)), jnp.max(picture, (0, 1))
     stretched = (picture - low) * (255 / jnp.maximum(high - low, 1))
     return jnp.where(high > low, stretched, picture)
 
 
-def _equalise(picture: Array, strength: Array) -> Array:
+def _equalise(picture: Array, _: Array) -> Array:
     """Every channel with about as many pixels of each value."""
     values = jnp.clip(jnp.round(picture), 0, 255).astype(int)
     return jax.vmap(_equalised, in_axes=-1, out_axes=-1)(values)
@@ -208,5 +208,5 @@ def _one_picture(drawn: tuple[Key, Array]) -> Array:
     return picture
 
 
-def _unchanged(picture: Array, strength: Array) -> Array:
+def _unchanged(picture: Array, _: Array) -> Array:
     return picture

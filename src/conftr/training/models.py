@@ -230,6 +230,39 @@ class MLPOfViews:
         return self.of_one.apply(params, state, x[:, 0], train)
 
 
+@dataclass(frozen=True)
+class MembersAverage:
+    """What members have said, averaged: a model without parameters, on their logits.
+
+    inputs: (views, members * classes); it looks at the first view.
+    classes: K.
+    members: the places of those that count.
+    """
+
+    inputs: tuple[int, ...]
+    classes: int
+    members: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse members that are not there."""
+        check_sizes(self, inputs=self.inputs, classes=(self.classes,))
+        known = self.inputs[-1] // self.classes
+        if not self.members or not all(0 <= i < known for i in self.members):
+            raise ValueError(f"members must be some of 0..{known - 1}; got {self.members}.")
+
+    def init(self, _: Key, /) -> tuple[dict[str, Array], tuple[()]]:
+        """Nothing to train."""
+        return {}, ()
+
+    def apply(
+        self, params: dict[str, Array], state: tuple[()], x: Array, train: bool, /
+    ) -> tuple[Array, tuple[()]]:
+        """Mean log-probabilities (n, classes) of the members, before they are normalised."""
+        del params, train  # there is nothing to train
+        logits = x[:, 0].reshape(len(x), -1, self.classes)[:, np.array(self.members)]
+        return jnp.mean(jax.nn.log_softmax(logits), axis=1), state
+
+
 def linear(inputs: tuple[int, ...], classes: int) -> MLP:
     """Flatten and one dense layer."""
     return MLP(inputs, classes, hidden=())

@@ -46,7 +46,7 @@ class Kernel2D(eqx.Module):
         )
 
 
-class Residual(eqx.Module):
+class ResidualBlock(eqx.Module):
     """Batch norm, ReLU and convolution, two or three times, added to what came in."""
 
     norms: tuple[BatchNorm, ...]
@@ -72,7 +72,7 @@ class ResNetParams(NamedTuple):
     """The parameters of a ResNet: first convolution, blocks, last norm, the layer of logits."""
 
     stem: Kernel2D
-    blocks: tuple[Residual, ...]
+    blocks: tuple[ResidualBlock, ...]
     norm: BatchNorm
     logits: Dense
 
@@ -165,14 +165,14 @@ class ResNet:
                 yield _BlockShape(inputs, outputs, 2 if stage and not i else 1, not i)
                 inputs = outputs
 
-    def _block(self, key: Key, shape: _BlockShape) -> Residual:
+    def _block(self, key: Key, shape: _BlockShape) -> ResidualBlock:
         inputs, outputs, stride, first = shape
         inside = outputs // 4 if self.bottleneck else outputs
         plan = [(3, inputs, inside, stride), (3, inside, outputs, 1)]
         if self.bottleneck:
             plan = [(1, inputs, inside, 1), (3, inside, inside, stride), (1, inside, outputs, 1)]
         own, *keys = jax.random.split(key, len(plan) + 1)
-        return Residual(
+        return ResidualBlock(
             tuple(batch_norm(n) for _, n, _, _ in plan),
             tuple(_kernel(k, *sizes) for k, sizes in zip(keys, plan, strict=True)),
             _kernel(own, 1, inputs, outputs, stride) if first else None,
@@ -197,7 +197,7 @@ def _kernel(key: Key, size: int, inputs: int, outputs: int, stride: int = 1) -> 
 def _pooled(x: Array) -> Array:
     """3 x 3 max-pool by 2, (n, h, w, c) -> (n, ceil(h / 2), ceil(w / 2), c)."""
     # As maxima of slices: the gradient of a window reduction is slow on a CPU.
-    n, h, w, c = x.shape
+    _, h, w, _ = x.shape
     edge = ((0, 0), (1, 1 + h % 2), (1, 1 + w % 2), (0, 0))
     padded = jnp.pad(x, edge, constant_values=-jnp.inf)
     rows = _three(padded, 1, (h + 1) // 2)

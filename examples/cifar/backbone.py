@@ -1,6 +1,6 @@
-"""Train a ResNet on CIFAR in PyTorch, as one who brings a network: the backbones of the results page.
+"""Train a ResNet on CIFAR in PyTorch, as one who brings a network: backbones of the results page.
 
-python examples/cifar_backbone.py cifar10 --epochs 30 --seed 0 --to results/backbones
+python examples/cifar/backbone.py cifar10 --epochs 40 --seed 0
 
 The run keeps its state after every epoch; the same command goes on where it was, and ends with the
 same bits. Pictures are changed by `conftr.training`'s augmentations, on training rows alone. Every
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import safetensors
 import safetensors.torch
 import torch
 from torch import nn
@@ -192,6 +193,18 @@ def name_of(options: argparse.Namespace) -> str:
         f"{options.dataset}-resnet{options.layers}-w{options.width}-s{options.stem}"
         f"-e{options.epochs}-seed{options.seed}"
     )
+
+
+def load(path: Path) -> tuple[ResNet, dict]:
+    """A backbone that was written, ready to predict, and its settings."""
+    with safetensors.safe_open(path, "pt") as file:
+        settings = json.loads(file.metadata()["settings"])
+        weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+    bottleneck = settings["layers"] == 50
+    shape = CLASSES[settings["dataset"]], settings["width"], settings["stem"], bottleneck
+    network = ResNet(*shape).to(memory_format=torch.channels_last)
+    network.load_state_dict(weights, strict=False)  # PyTorch counts batches besides
+    return network.eval(), settings
 
 
 def write(training: Training, options: argparse.Namespace) -> Path:

@@ -1,0 +1,113 @@
+"""What frozen networks say of CIFAR's pictures, computed once and kept in the cache of datasets.
+
+python examples/cifar/features.py cifar10-resnet34
+
+Of every training picture there are several views: itself, then changed as the backbone's training
+changes it. Each view is kept as soon as it is done, so a run that was stopped goes on.
+"""
+
+import argparse
+from pathlib import Path
+
+import efficientnet
+import jax
+import numpy as np
+import torch
+from backbone import MILD, as_input, load
+
+from conftr import data
+from conftr.data.named import RECIPES
+from conftr.data.recipes import cache_folder
+
+BLOCK = 250
+BACKBONES = {
+    "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
+    "cifar10-members": [
+        "cifar10-resnet34-w4-s64-e40-seed0",
+        "cifar10-resnet34-w4-s32-e8-seed1",
+        "cifar10-resnet34-w5-s32-e8-seed2",
+        "cifar10-resnet34-w6-s32-e8-seed3",
+        "cifar10-resnet34-w8-s32-e8-seed4",
+        "cifar10-resnet34-w6-s16-e8-seed5",
+    ],
+    "cifar100-resnet50": ["cifar100-resnet50-w64-s64-e12-seed0"],
+}
+VIEWS = {"cifar10-resnet34": 10, "cifar10-members": 4, "cifar100-resnet50": 4}
+
+
+class Encoder:
+    """Features of one backbone, or the logits of several side by side."""
+
+    def __init__(self, paths: list[Path], dataset: data.Dataset):
+        self.networks = [load(path)[0] for path in paths]
+        self.normalisation = dataset.normalisation
+
+    @torch.inference_mode()
+    def __call__(self, pictures: np.ndarray) -> np.ndarray:
+        x = as_input(pictures, self.normalisation)
+        if len(self.networks) == 1:
+            return self.networks[0].features(x).numpy()
+        return np.concatenate([network(x).numpy() for network in self.networks], axis=1)
+
+
+def encoded(encoder, pictures: np.ndarray, view: int) -> np.ndarray:
+    """(n, features) in float16; view 0 is the pictures as they are."""
+    change, key = jax.jit(MILD), jax.random.fold_in(jax.random.key(1), view)
+    found = []
+    for start in range(0, len(pictures), BLOCK):
+        block = pictures[start : start + BLOCK].astype(np.float32)
+        if view:
+            block = np.asarray(change(jax.random.fold_in(key, start), block))
+        found.append(encoder(block).astype(np.float16))
+    return np.concatenate(found)
+
+
+def kept(path: Path, make) -> np.ndarray:
+    """An array from its file, or made now and kept there."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        with part.open("wb") as file:
+            np.save(file, make())
+        part.replace(path)
+        print(path, flush=True)
+    return np.load(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=[*BACKBONES, efficientnet.NAME])
+    parser.add_argument("--backbones", type=Path, default=Path("results/backbones"))
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    dataset = data.load(options.name.split("-")[0])
+    if options.name == efficientnet.NAME:
+        encoder = efficientnet.Encoder()
+    else:
+        names = BACKBONES[options.name]
+        paths = [options.backbones / f"{name}.safetensors" for name in names]
+        encoder = Encoder(paths, dataset)
+    (recipe,) = [one for one in RECIPES if one.name == options.name]
+    folder = cache_folder(recipe)
+    rest = np.concatenate([dataset.x_cal, dataset.x_test])
+    kept(folder / "rest.npy", lambda: encoded(encoder, rest, 0))
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
+    kept(folder / "labels.npy", lambda: y.astype(np.uint8))
+
+    def views() -> np.ndarray:
+        return np.stack(
+            [
+                kept(folder / f"view-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
+                for i in range(VIEWS.get(options.name, 1))
+            ],
+            axis=1,
+        )
+
+    kept(folder / "train.npy", views)
+    for path in folder.glob("view-*.npy"):
+        path.unlink()
+
+
+if __name__ == "__main__":
+    main()
