@@ -8,7 +8,6 @@ epoch's shuffle and changes depend on the seed and the epoch, so nothing of a ge
 """
 
 import argparse
-import dataclasses
 import json
 import math
 import time
@@ -180,7 +179,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--decay", type=float, default=2e-4)
     parser.add_argument("--strong", action="store_true", help="AutoAugment and cutout besides")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=int, help="train on the first rows alone")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--to", type=Path, default=Path("results/backbones"))
     parser.add_argument("--runs", type=Path, default=Path("runs/backbones"))
@@ -223,14 +221,10 @@ def write(training: Training, options: argparse.Namespace) -> Path:
     return path
 
 
-def main() -> None:
-    options = parse()
+def train(options: argparse.Namespace, dataset: data.Dataset) -> Path:
+    """All epochs that are left, each kept when it is done; then the weights are written."""
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    dataset = data.load(options.dataset)
-    if options.rows:
-        x, y = dataset.x_train[: options.rows], dataset.y_train[: options.rows]
-        dataset = dataclasses.replace(dataset, x_train=x, y_train=y)
     training = Training(options, dataset)
     state = options.runs / f"{name_of(options)}.pt"
     training.load(state)
@@ -240,7 +234,12 @@ def main() -> None:
         training.save(state)
         seconds = time.process_time() - begun
         print(f"epoch {training.epoch} loss {loss:.4f}, {seconds:.1f} s of processor", flush=True)
-    write(training, options)
+    return write(training, options)
+
+
+def main() -> None:
+    options = parse()
+    train(options, data.load(options.dataset))
 
 
 if __name__ == "__main__":

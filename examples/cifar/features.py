@@ -24,13 +24,13 @@ BACKBONES = {
     "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
     "cifar10-members": [
         "cifar10-resnet34-w4-s64-e40-seed0",
-        "cifar10-resnet34-w4-s32-e8-seed1",
-        "cifar10-resnet34-w5-s32-e8-seed2",
-        "cifar10-resnet34-w6-s32-e8-seed3",
-        "cifar10-resnet34-w8-s32-e8-seed4",
-        "cifar10-resnet34-w6-s16-e8-seed5",
+        "cifar10-resnet34-w6-s16-e8-seed1",
+        "cifar10-resnet34-w8-s16-e8-seed2",
+        "cifar10-resnet34-w5-s16-e8-seed3",
+        "cifar10-resnet34-w7-s16-e8-seed4",
+        "cifar10-resnet34-w4-s32-e8-seed5",
     ],
-    "cifar100-resnet50": ["cifar100-resnet50-w64-s64-e12-seed0"],
+    "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e10-seed0"],
 }
 VIEWS = {"cifar10-resnet34": 10, "cifar10-members": 4, "cifar100-resnet50": 4}
 
