@@ -26,6 +26,7 @@ from backbone import ResNet
 
 BATCH, SIDE = 100, 32
 ROUNDS = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else 5
+FUSED = 3  # steps of a loop inside a program, as an epoch of a network without convolutions is
 LAYERS = {"stem, 3 -> 64, 32 x 32": (32, 3, 64), "16 -> 16, 8 x 8": (8, 16, 16)}
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
@@ -141,11 +142,12 @@ def main() -> None:
         return
     shape = (SIDE, SIDE, 3)
     show("ResNet-34, 4 channels", networks(resnet34(shape, 10), lambda: ResNet(10, 4)), True)
+    step = torch_step(ResNet(10, 4), torch.channels_last, False)
     fused = {
-        "PyTorch, channels last": torch_step(ResNet(10, 4), torch.channels_last, False),
-        "conftr, 3 steps a program": jax_step(resnet34(shape, 10), 3),
+        "PyTorch, channels last": lambda: [step() for _ in range(FUSED)],
+        "conftr, as one program": jax_step(resnet34(shape, 10), FUSED),
     }
-    show("ResNet-34, an epoch as one program (3 steps of it)", fused)
+    show(f"ResNet-34, {FUSED} steps", fused)
     wide = partial(ResNet, 100, 64, bottleneck=True)
     show("ResNet-50, 64 channels", networks(resnet50(shape, 100), wide), True)
 

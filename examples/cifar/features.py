@@ -24,14 +24,15 @@ BACKBONES = {
     "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
     "cifar10-members": [
         "cifar10-resnet34-w4-s64-e40-seed0",
-        "cifar10-resnet34-w6-s16-e8-seed1",
-        "cifar10-resnet34-w8-s16-e8-seed2",
-        "cifar10-resnet34-w5-s16-e8-seed3",
-        "cifar10-resnet34-w7-s16-e8-seed4",
-        "cifar10-resnet34-w4-s32-e8-seed5",
+        "cifar10-resnet34-w6-s16-e6-seed1",
+        "cifar10-resnet34-w8-s16-e6-seed2",
+        "cifar10-resnet34-w5-s16-e6-seed3",
+        "cifar10-resnet34-w7-s16-e6-seed4",
+        "cifar10-resnet34-w4-s32-e6-seed5",
     ],
-    "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e10-seed0"],
+    "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e8-seed0"],
 }
+KEPT = 256  # of the 1280 features of ImageNet's network
 VIEWS = {"cifar10-resnet34": 10, "cifar10-members": 4, "cifar100-resnet50": 4}
 
 
@@ -74,6 +75,41 @@ def kept(path: Path, make) -> np.ndarray:
     return np.load(path)
 
 
+def projection(features: np.ndarray, width: int):
+    """Onto the principal components of training features, of which so many are kept."""
+    centre = features.mean(0, dtype=np.float32)
+    centred = features.astype(np.float32) - centre
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    kept_axes = axes[:, ::-1][:, :width]
+    return lambda x: ((x.astype(np.float32) - centre) @ kept_axes).astype(np.float16)
+
+
+def encoder_of(name: str, backbones: Path, dataset: data.Dataset):
+    """What encodes the pictures of a dataset of features."""
+    if name == efficientnet.NAME:
+        return efficientnet.Encoder()
+    return Encoder([backbones / f"{one}.safetensors" for one in BACKBONES[name]], dataset)
+
+
+def make(name: str, backbones: Path, folder: Path) -> None:
+    """Every file of a dataset of features."""
+    dataset = data.load(name.split("-")[0])
+    encoder = encoder_of(name, backbones, dataset)
+    rest = np.concatenate([dataset.x_cal, dataset.x_test])
+    of_rest = kept(folder / "part-rest.npy", lambda: encoded(encoder, rest, 0))
+    views = [
+        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
+        for i in range(VIEWS.get(name, 1))
+    ]
+    project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
+    kept(folder / "labels.npy", lambda: y.astype(np.uint8))
+    kept(folder / "rest.npy", lambda: project(of_rest))
+    kept(folder / "train.npy", lambda: np.stack([project(view) for view in views], axis=1))
+    for path in folder.glob("part-*.npy"):
+        path.unlink()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=[*BACKBONES, efficientnet.NAME])
@@ -81,32 +117,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    dataset = data.load(options.name.split("-")[0])
-    if options.name == efficientnet.NAME:
-        encoder = efficientnet.Encoder()
-    else:
-        names = BACKBONES[options.name]
-        paths = [options.backbones / f"{name}.safetensors" for name in names]
-        encoder = Encoder(paths, dataset)
     (recipe,) = [one for one in RECIPES if one.name == options.name]
-    folder = cache_folder(recipe)
-    rest = np.concatenate([dataset.x_cal, dataset.x_test])
-    kept(folder / "rest.npy", lambda: encoded(encoder, rest, 0))
-    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
-    kept(folder / "labels.npy", lambda: y.astype(np.uint8))
-
-    def views() -> np.ndarray:
-        return np.stack(
-            [
-                kept(folder / f"view-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
-                for i in range(VIEWS.get(options.name, 1))
-            ],
-            axis=1,
-        )
-
-    kept(folder / "train.npy", views)
-    for path in folder.glob("view-*.npy"):
-        path.unlink()
+    make(options.name, options.backbones, cache_folder(recipe))
 
 
 if __name__ == "__main__":

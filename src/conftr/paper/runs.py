@@ -44,7 +44,7 @@ METHODS: Mapping[str, str] = {
     "conftr-for-aps": "ConfTr, tuned for APS",
     "conftr-class-for-aps": "ConfTr + L_class, tuned for APS",
 }
-_TRIALS = {"emnist-test": 5}
+_TRIALS = {"emnist-test": 5, "cifar100-resnet50": 5, "cifar100-imagenet": 5}
 
 
 def measured_at(dataset: str) -> float:
@@ -61,6 +61,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     alpha: float | None = None,
     resampled: bool | None = None,
+    evaluation: Evaluation | None = None,
     **objective: Any,
 ) -> Specification:
     """A method with its settings, but for what is given.
@@ -69,10 +70,11 @@ def run(
         dataset: its name.
         method: its name.
         name: in file names; the method's own if None.
-        trials: 5 on EMNIST, else 10, if None.
+        trials: 5 on EMNIST and CIFAR-100, else 10, if None.
         settings: to change.
         alpha: to train for; measured is at the dataset's own.
         resampled: whether training sets are drawn; as the paper's numbers tell, if None.
+        evaluation: what is measured; every score at the dataset's own alphas, if None.
         objective: fields of the objective to change, values or plain data; None leaves one alone.
 
     Returns:
@@ -84,5 +86,5 @@ def run(
     changes = {field: describe(value) for field, value in objective.items() if value is not None}
     whole = dataset in WHOLE if resampled is None else not resampled
     training = Training(dataset, model, minimised.replace(**changes), plan, resampled=not whole)
-    evaluation = Evaluation(file.alphas)
-    return Specification(name or method, training, evaluation, trials or _TRIALS.get(dataset, 10))
+    measured = evaluation or Evaluation(file.alphas)
+    return Specification(name or method, training, measured, trials or _TRIALS.get(dataset, 10))
