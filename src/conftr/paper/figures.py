@@ -121,7 +121,7 @@ def _relative_changes(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
         alt.Chart(alt.InlineData(rows))
         .mark_bar()
         .encode(
-            x=alt.X("class:N", sort=order, title="omega = 10 on", axis=alt.Axis(labelAngle=0)),
+            x=alt.X("class:N", sort=order, title="omega = 10 on", axis=alt.Axis(labelAngle=-45)),
             xOffset=alt.XOffset("of:N", sort="descending"),
             y=alt.Y("%:Q", title="change of mean set size, %"),
             color=_colour("of", ["this class or group", "all classes"], [BLUE, GREEN]),
