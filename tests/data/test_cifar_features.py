@@ -1,4 +1,4 @@
-"""Features of CIFAR as datasets: rows and views in their places, from files made up in full size."""
+"""Features of CIFAR as datasets: rows and views in their places, from files made up."""
 
 import io
 
