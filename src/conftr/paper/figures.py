@@ -17,6 +17,11 @@ Chart: TypeAlias = Any
 Rows: TypeAlias = list[dict[str, Any]]
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#767676"
+# Whose confusion is drawn whole, data and classes, and the names of the figures.
+_WHOLE_MATRICES = {
+    ("F-MNIST", "2, 4, 6"): "confusion-matrices",
+    ("CIFAR10", "4, 5, 7"): "confusion-matrices-cifar10",
+}
 _DIVERGED = 1.0  # deviation of the mean set size over trials
 
 
@@ -116,13 +121,14 @@ def _relative_changes(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
         alt.Chart(alt.InlineData(rows))
         .mark_bar()
         .encode(
-            x=alt.X("class:N", sort=order, title="omega = 10 on", axis=alt.Axis(labelAngle=0)),
+            x=alt.X("class:N", sort=order, title="omega = 10 on", axis=alt.Axis(labelAngle=-45)),
             xOffset=alt.XOffset("of:N", sort="descending"),
             y=alt.Y("%:Q", title="change of mean set size, %"),
             color=_colour("of", ["this class or group", "all classes"], [BLUE, GREEN]),
         )
         .properties(width=420, height=170)
         .facet(_panels("data", rows), columns=1)
+        .resolve_scale(x="independent")
     )
     return {"sizes": chart}
 
@@ -147,9 +153,10 @@ def _against_weight(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
         .facet(_panels("panel", rows), columns=3)
     )
     drawn = {"confusion": chart}
-    strongest = {f"{line.labels[0]}: {line.labels[1]}": line for line in lines}
-    for line in list(strongest.values())[1:2]:
-        drawn["confusion-matrices"] = _matrices(line, store)
+    strongest = {line.labels[:2]: line for line in lines}
+    for labels, name in _WHOLE_MATRICES.items():
+        if labels in strongest:
+            drawn[name] = _matrices(strongest[labels], store)
     return drawn
 
 

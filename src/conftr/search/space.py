@@ -21,6 +21,8 @@ from conftr.search import text
 Settings: TypeAlias = Mapping[str, Any]
 
 OF_THE_RUN = ("model", "epochs", "batch_size")
+_OPTIONAL = ("augmentation",)  # of the run, but not of every one
+_OF_THE_PLAN = (*OF_THE_RUN, *_OPTIONAL)
 # What SGD has where nothing else is said. Not read off its class, which brings JAX.
 SGD: Settings = {
     "learning_rate": 0.05,
@@ -30,6 +32,7 @@ SGD: Settings = {
     "schedule": "cosine",
 }
 _RATES = ("learning_rate", "weight_decay")
+_TEXTS = {"model": text.model, "schedule": text.schedule, "augmentation": text.augmentation}
 _REACH = {"learning_rate": 5.0, "temperature": 5.0}  # as a factor either way; of others 10
 
 
@@ -43,7 +46,8 @@ class Configured(NamedTuple):
 
 def names(objective: Any) -> tuple[str, ...]:
     """The settings that make a difference to an objective; alpha is not one, but what is asked."""
-    return (*OF_THE_RUN, *SGD, *(name for name in _fields(objective) if name != "alpha"))
+    own = (name for name in _fields(objective) if name != "alpha")
+    return (*_OF_THE_PLAN, *SGD, *own)
 
 
 def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
@@ -51,8 +55,8 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
 
     Args:
         objective: before its settings, as `conftr.search.methods.objective_of` gives it.
-        settings: `model`, `epochs` and `batch_size`, and any others that differ from the defaults
-            of `SGD` and of the objective.
+        settings: `model`, `epochs` and `batch_size`, perhaps `augmentation`, and any others that
+            differ from the defaults of `SGD` and of the objective.
         alpha: what is trained for, if the objective has one.
 
     Returns:
@@ -65,9 +69,10 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
     changes = {name: _value(objective, name, settings[name]) for name in own}
     if "alpha" in _fields(objective):
         changes["alpha"] = alpha
-    rest = {name: settings[name] for name in settings if name not in (*own, *OF_THE_RUN)}
+    rest = {name: settings[name] for name in settings if name not in (*own, *_OF_THE_PLAN)}
     steps = {**SGD, **rest}
     optimiser = part("SGD", **{**steps, "schedule": text.schedule(steps["schedule"])})
+    changed = {name: text.augmentation(settings[name]) for name in _OPTIONAL if name in settings}
     return Configured(
         text.model(settings["model"]),
         describe(dataclasses.replace(objective, **changes) if changes else objective),
@@ -76,6 +81,7 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
             epochs=settings["epochs"],
             batch_size=settings["batch_size"],
             optimiser=optimiser,
+            **changed,
         ),
     )
 
@@ -159,10 +165,10 @@ def _is_number(value: Any) -> bool:
 
 def check(objective: Any, name: str, given: Any) -> None:
     """Refuse, in words, a setting that an objective or what trains it cannot have."""
-    if name in ("model", "schedule"):
+    if name in _TEXTS:
         if not isinstance(given, str):
             raise ValueError(f"{name} must be a text; got {given!r}.")
-        (text.model if name == "model" else text.schedule)(given)
+        _TEXTS[name](given)
     elif name in _fields(objective):
         _value(objective, name, given)
     elif not _is_number(given) and name != "nesterov":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conftr.conformal.quantile import SmoothSort, exact_position, paper_position
@@ -26,6 +26,26 @@ _SCHEDULES: Mapping[str, Part] = {
     "cosine": part("cosine"),
     "constant": part("constant"),
     "steps": part("StepDecay", factor=0.1, after=(0.4, 0.6, 0.8)),
+}
+# Networks by their kind, from the numbers after it.
+_NETWORKS: Mapping[str, Callable[[tuple[int, ...]], Part]] = {
+    "linear": lambda _: LINEAR,
+    "mlp": lambda widths: part("MLP", hidden=widths),
+    "convnet": lambda widths: part("ConvNet", channels=widths),
+    "resnet34": lambda widths: part("ResNet", width=widths[0]),
+    "resnet50": lambda widths: part("ResNet", width=widths[0], bottleneck=True),
+}
+_OF_VIEWS: Mapping[str, Callable[[tuple[int, ...]], Part]] = {
+    "linear": lambda _: part("MLPOfViews", hidden=()),
+    "mlp": lambda widths: part("MLPOfViews", hidden=widths),
+}
+# Augmentations by their kind, from the number after it.
+_AUGMENTATIONS: Mapping[str, Callable[[int | None], Part]] = {
+    "flip": lambda _: part("Flip"),
+    "crop": lambda pad: part("Crop", pad=pad or 4),
+    "cutout": lambda size: part("Cutout", size=size or 16, fill=128.0),
+    "auto-augment": lambda _: part("AutoAugment"),
+    "any-view": lambda _: part("AnyView"),
 }
 # What the arguments of a function tell it to be.
 _SLOTS = {
@@ -57,18 +77,56 @@ def alphas(text: str | None) -> tuple[float, ...]:
 
 
 def model(text: str) -> Part:
-    """linear, mlp:64x64, convnet:32x64, or FILE.py:NAME, a function of (inputs, classes)."""
+    """A network of the data's input shape and number of classes.
+
+    Args:
+        text: linear, mlp:64x64, convnet:32x64, resnet34:4 or resnet50:64 (channels of the first
+            stage), views:linear or views:mlp:64x64 for examples that are kept in several views, or
+            FILE.py:NAME, a function of (inputs, classes).
+
+    Returns:
+        The network as data.
+
+    Raises:
+        ValueError: the text is nothing of the kind.
+    """
     if is_of_file(text):
         found: Part = describe(from_file(text))
         return found
-    kind, _, sizes = text.partition(":")
+    of_views = text.startswith("views:")
+    kind, _, sizes = text.removeprefix("views:").partition(":")
     widths = sizes.split("x") if kind != "linear" or sizes else []
-    if kind not in ("linear", "mlp", "convnet") or not all(w.isdigit() and int(w) for w in widths):
+    legal = _OF_VIEWS if of_views else _NETWORKS
+    if kind not in legal or not all(w.isdigit() and int(w) for w in widths):
         raise ValueError(
-            f"model must be linear, mlp:64x64, convnet:32x64 or FILE.py:NAME; got {text!r}."
+            f"model must be linear, mlp:64x64, convnet:32x64, resnet34:4, resnet50:64, "
+            f"views:linear, views:mlp:64x64 or FILE.py:NAME; got {text!r}."
         )
-    shape = tuple(int(width) for width in widths)
-    return part("ConvNet", channels=shape) if kind == "convnet" else part("MLP", hidden=shape)
+    return legal[kind](tuple(int(width) for width in widths))
+
+
+def augmentation(text: str) -> Part:
+    """What is done to the pictures of a step.
+
+    Args:
+        text: flip, crop:4, cutout:16, auto-augment, or any-view for examples that are kept in
+            several views; several with commas between.
+
+    Returns:
+        The augmentation as data.
+
+    Raises:
+        ValueError: the text is nothing of the kind.
+    """
+    words = [word.strip().partition(":") for word in text.split(",")]
+    for kind, _, number in words:
+        if kind not in _AUGMENTATIONS or (number and not number.isdigit()):
+            raise ValueError(
+                f"augmentation must be among flip, crop:4, cutout:16, auto-augment and any-view, "
+                f"several with commas between; got {text!r}."
+            )
+    parts = tuple(_AUGMENTATIONS[kind](int(n) if n else None) for kind, _, n in words)
+    return parts[0] if len(parts) == 1 else part("InTurn", parts=parts)
 
 
 def schedule(text: str) -> Part:

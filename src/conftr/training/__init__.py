@@ -1,5 +1,7 @@
 """Training in JAX: models, optimisers, epochs, runs that can be killed, and `fit`."""
 
+from conftr.training.augmentation import AnyView, Augmentation, Crop, Cutout, Flip, InTurn
+from conftr.training.autoaugment import AutoAugment
 from conftr.training.checkpoints import Checkpoints, CheckpointWarning
 from conftr.training.compilation import use_compilation_cache
 from conftr.training.fitting import (
@@ -10,20 +12,31 @@ from conftr.training.fitting import (
     fit,
     predict_logits,
 )
-from conftr.training.models import MLP, ConvNet, Model
+from conftr.training.models import MLP, ConvNet, MembersAverage, MLPOfViews, Model
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
+from conftr.training.resnets import ResNet, resnet34, resnet50
 from conftr.training.runs import Plan, resample, trial_keys
 
 __all__ = [
     "MLP",
     "SGD",
+    "AnyView",
+    "Augmentation",
+    "AutoAugment",
     "CheckpointWarning",
     "Checkpoints",
     "ConvNet",
+    "Crop",
+    "Cutout",
     "Fitted",
+    "Flip",
+    "InTurn",
+    "MLPOfViews",
+    "MembersAverage",
     "Model",
     "Plan",
     "Progress",
+    "ResNet",
     "StepDecay",
     "TrainingSet",
     "TrainingWarning",
@@ -32,6 +45,8 @@ __all__ = [
     "fit",
     "predict_logits",
     "resample",
+    "resnet34",
+    "resnet50",
     "trial_keys",
     "use_compilation_cache",
 ]

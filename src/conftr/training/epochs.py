@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from conftr.conformal.stateful import StatefulObjective, is_stateful
 from conftr.training import optimisers
+from conftr.training.augmentation import Augmentation
 from conftr.training.models import Array, Key, Model, Params, State
 from conftr.training.optimisers import Optimiser
 from conftr.training.programs import on_device, shared
@@ -30,6 +31,7 @@ Trainable: TypeAlias = Callable[[str], bool] | None
 Tree = TypeVar("Tree")
 
 _ROWS = "rows"  # the axis of a mesh
+_AUGMENT = 3  # the stream of random numbers of augmentation, see `conftr.training.runs`
 
 
 class TrainingSet(NamedTuple):
@@ -55,6 +57,7 @@ class Program(NamedTuple):
     optimiser: Optimiser
     trainable: Trainable = None
     mesh: Mesh | None = None
+    augmentation: Augmentation | None = None
 
 
 class Carry(NamedTuple):
@@ -66,6 +69,7 @@ class Carry(NamedTuple):
     failed_step: Array  # the first step that was not finite, or -1
     failed_loss: Array  # whether it was the loss that failed, or only the gradient
     objective: Any = ()  # the state of an objective that has one
+    key: Key | None = None  # from which steps draw, if examples are augmented
 
 
 class Batch(NamedTuple):
@@ -83,6 +87,8 @@ def start(program: Program, key: Key, classes: int = 0) -> Carry:
     """A trial before its first step; classes: of the labels, for an objective that has state."""
     settings = program.model, program.optimiser, program.trainable  # all that it depends on
     carry: Carry = shared(_start, settings, key)(key)
+    if program.augmentation is not None:
+        carry = carry._replace(key=key)
     if not is_stateful(program.objective):
         return carry
     state = program.objective.start(classes)
@@ -186,6 +192,14 @@ def normalised(x: Array, shift: Array, scale: Array) -> Array:
     return (x.astype(jnp.float32) - shift) * scale
 
 
+def _augmented(augmentation: Augmentation | None, key: Key, step: Array, x: Array) -> Array:
+    """Stored inputs, changed as this step of a trial draws it."""
+    if augmentation is None:
+        return x
+    drawn = jax.random.fold_in(jax.random.fold_in(key, _AUGMENT), step)
+    return augmentation(drawn, x.astype(jnp.float32))
+
+
 def fields(value: Any) -> list[str]:
     """The names of a dataclass's fields; of anything else none."""
     return [f.name for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
@@ -193,9 +207,10 @@ def fields(value: Any) -> list[str]:
 
 def _step(program: Program, data: TrainingSet, carry: Carry, batch: Batch) -> tuple[Carry, Array]:
     """One step on one batch, and its loss."""
-    model, objective, optimiser, trainable, mesh = program
+    model, objective, optimiser, trainable, mesh, augmentation = program
     x, y = (part.at[batch.rows].get(mode="promise_in_bounds") for part in data[:2])
-    x = normalised(_divided(mesh, x), data.shift, data.scale)
+    x = _augmented(augmentation, carry.key, batch.step, _divided(mesh, x))
+    x = normalised(x, data.shift, data.scale)
     trained, whole = _split(trainable, carry.params)
 
     def loss(trained: Params) -> tuple[Array, tuple[State, Any]]:

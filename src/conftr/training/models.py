@@ -168,15 +168,15 @@ class MLP:
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no network."""
-        _check_sizes(self, inputs=self.inputs, classes=(self.classes,), hidden=self.hidden)
+        check_sizes(self, inputs=self.inputs, classes=(self.classes,), hidden=self.hidden)
 
     def init(self, key: Key, /) -> tuple[Layers, tuple[Running, ...]]:
         """Fresh parameters and running statistics."""
         sizes = (math.prod(self.inputs), *self.hidden, self.classes)
         keys = jax.random.split(key, len(sizes) - 1)
-        dense = [_dense(k, n, m) for k, n, m in zip(keys, sizes[:-1], sizes[1:], strict=True)]
-        hidden = tuple(Block(d, _batch_norm(m)) for d, m in zip(dense, self.hidden, strict=False))
-        return Layers(hidden, dense[-1]), tuple(_running(m) for m in self.hidden)
+        layers = [dense(k, n, m) for k, n, m in zip(keys, sizes[:-1], sizes[1:], strict=True)]
+        hidden = tuple(Block(d, batch_norm(m)) for d, m in zip(layers, self.hidden, strict=False))
+        return Layers(hidden, layers[-1]), tuple(running_statistics(m) for m in self.hidden)
 
     def apply(
         self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
@@ -188,6 +188,79 @@ class MLP:
             x, running = block(x, running, train)
             moved.append(running)
         return params.logits(x), tuple(moved)
+
+
+@dataclass(frozen=True)
+class MLPOfViews:
+    """An `MLP` on examples that are kept in several views, of which it sees the first.
+
+    With `AnyView` as the augmentation of a `Plan`, every step trains on a view drawn anew.
+
+    inputs: (views, ...), shape of one example.
+    classes: K.
+    hidden: widths of the hidden layers.
+    """
+
+    inputs: tuple[int, ...]
+    classes: int
+    hidden: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no network."""
+        check_sizes(self, inputs=self.inputs)
+        if len(self.inputs) < 2:
+            raise ValueError(
+                f"inputs must be (views, ...), at least two numbers; got {self.inputs}."
+            )
+        _ = self.of_one  # refuses what an MLP would
+
+    @property
+    def of_one(self) -> MLP:
+        """What looks at one view."""
+        return MLP(self.inputs[1:], self.classes, self.hidden)
+
+    def init(self, key: Key, /) -> tuple[Layers, tuple[Running, ...]]:
+        """Fresh parameters and running statistics."""
+        return self.of_one.init(key)
+
+    def apply(
+        self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
+    ) -> tuple[Array, tuple[Running, ...]]:
+        """Logits (n, classes) for inputs (n, views, ...), however many views there are."""
+        return self.of_one.apply(params, state, x[:, 0], train)
+
+
+@dataclass(frozen=True)
+class MembersAverage:
+    """What members have said, averaged: a model without parameters, on their logits.
+
+    inputs: (views, members * classes); it looks at the first view.
+    classes: K.
+    members: the places of those that count.
+    """
+
+    inputs: tuple[int, ...]
+    classes: int
+    members: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse members that are not there."""
+        check_sizes(self, inputs=self.inputs, classes=(self.classes,))
+        known = self.inputs[-1] // self.classes
+        if not self.members or not all(0 <= i < known for i in self.members):
+            raise ValueError(f"members must be some of 0..{known - 1}; got {self.members}.")
+
+    def init(self, _: Key, /) -> tuple[dict[str, Array], tuple[()]]:
+        """Nothing to train."""
+        return {}, ()
+
+    def apply(
+        self, params: dict[str, Array], state: tuple[()], x: Array, train: bool, /
+    ) -> tuple[Array, tuple[()]]:
+        """Mean log-probabilities (n, classes) of the members, before they are normalised."""
+        del params, train  # there is nothing to train
+        logits = x[:, 0].reshape(len(x), -1, self.classes)[:, np.array(self.members)]
+        return jnp.mean(jax.nn.log_softmax(logits), axis=1), state
 
 
 def linear(inputs: tuple[int, ...], classes: int) -> MLP:
@@ -210,7 +283,7 @@ class ConvNet:
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no network."""
-        _check_sizes(self, inputs=self.inputs, classes=(self.classes,), channels=self.channels)
+        check_sizes(self, inputs=self.inputs, classes=(self.classes,), channels=self.channels)
         if len(self.inputs) not in (2, 3):
             raise ValueError(
                 f"inputs must be (height, width) or (height, width, channels); got {self.inputs}."
@@ -226,12 +299,12 @@ class ConvNet:
         depths = ((*self.inputs, 1)[2], *self.channels)
         keys = jax.random.split(key, len(depths))
         hidden = tuple(
-            Block(_convolution(k, n, m), _batch_norm(m))
+            Block(_convolution(k, n, m), batch_norm(m))
             for k, n, m in zip(keys[1:], depths[:-1], depths[1:], strict=True)
         )
         left = math.prod(size >> len(self.channels) for size in self.inputs[:2])
-        logits = _dense(keys[0], left * depths[-1], self.classes)
-        return Layers(hidden, logits), tuple(_running(m) for m in self.channels)
+        logits = dense(keys[0], left * depths[-1], self.classes)
+        return Layers(hidden, logits), tuple(running_statistics(m) for m in self.channels)
 
     def apply(
         self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
@@ -254,29 +327,33 @@ def _halve(x: Array) -> Array:
     return jnp.max(pairs, axis=(2, 4))
 
 
-def _truncated_normal(key: Key, shape: tuple[int, ...], fan_in: int) -> Array:
+def truncated_normal(key: Key, shape: tuple[int, ...], fan_in: int) -> Array:
     """A normal of standard deviation 1 / sqrt(fan_in), cut off at two of them."""
     return jax.random.truncated_normal(key, -2.0, 2.0, shape) / math.sqrt(fan_in)
 
 
-def _dense(key: Key, inputs: int, outputs: int) -> Dense:
-    return Dense(_truncated_normal(key, (outputs, inputs), inputs), jnp.zeros(outputs))
+def dense(key: Key, inputs: int, outputs: int) -> Dense:
+    """A fresh dense layer."""
+    return Dense(truncated_normal(key, (outputs, inputs), inputs), jnp.zeros(outputs))
 
 
 def _convolution(key: Key, inputs: int, outputs: int) -> Convolution:
-    weight = _truncated_normal(key, (3, 3, inputs, outputs), 9 * inputs)
+    weight = truncated_normal(key, (3, 3, inputs, outputs), 9 * inputs)
     return Convolution(weight, jnp.zeros(outputs))
 
 
-def _batch_norm(features: int) -> BatchNorm:
+def batch_norm(features: int) -> BatchNorm:
+    """A fresh batch norm."""
     return BatchNorm(jnp.ones(features), jnp.zeros(features))
 
 
-def _running(features: int) -> Running:
+def running_statistics(features: int) -> Running:
+    """Running statistics before the first batch."""
     return Running(jnp.zeros(features), jnp.ones(features))
 
 
-def _check_sizes(model: Any, **sizes: tuple[int, ...]) -> None:
+def check_sizes(model: Any, **sizes: tuple[int, ...]) -> None:
+    """Refuse, in words, fields of a model that are not positive integers."""
     for name, values in sizes.items():
         if not isinstance(values, tuple) or not all(isinstance(v, int) and v > 0 for v in values):
             raise ValueError(

@@ -19,6 +19,7 @@ from jax.sharding import Mesh
 
 from conftr.conformal import checks
 from conftr.training import optimisers
+from conftr.training.augmentation import Augmentation
 from conftr.training.checkpoints import Arrays, Description, describe
 from conftr.training.epochs import (
     Batch,
@@ -41,7 +42,7 @@ from conftr.training.programs import on_device, shared
 Rows: TypeAlias = npt.NDArray[np.int32]
 Losses: TypeAlias = npt.NDArray[np.float32]
 
-_SHUFFLE, _RESAMPLE = 1, 2  # streams of random numbers that one key gives
+_SHUFFLE, _RESAMPLE = 1, 2  # streams of random numbers that one key gives; 3 is augmentation's
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,15 @@ class Plan:
     optimiser: `SGD` settings, or any optax.GradientTransformation.
     trainable: which parameters to train, by their path ("logits/weight"); None: all. Running
         statistics follow the model's `apply` in any case.
+    augmentation: what is done to the examples of a step before they are normalised, as
+        `conftr.training.Flip()`; None: nothing. Prediction knows nothing of it.
     """
 
     epochs: int
     batch_size: int
     optimiser: Optimiser = SGD()  # noqa: RUF009 (immutable)
     trainable: Trainable = None
+    augmentation: Augmentation | None = None
 
     def __post_init__(self) -> None:
         """Refuse counts below one."""
@@ -96,7 +100,14 @@ class Run:
         optimiser = self.plan.optimiser
         if isinstance(optimiser, SGD):
             optimiser = SGD(nesterov=optimiser.nesterov)
-        return Program(self.model, self.objective, optimiser, self.plan.trainable, self.mesh)
+        return Program(
+            self.model,
+            self.objective,
+            optimiser,
+            self.plan.trainable,
+            self.mesh,
+            self.plan.augmentation,
+        )
 
     @property
     def classes(self) -> int:
@@ -180,7 +191,7 @@ def prepare(
 ) -> Run:
     """A run of one trial for each key, refused in words where it cannot be trained."""
     keys = typed(key).reshape(-1)
-    _check_hashable(model, objective, plan.trainable)
+    _check_hashable(model, objective, plan.trainable, plan.augmentation)
     _check_data(data)
     _check_labels(model, data)
     chosen = np.arange(len(data.y)) if rows is None else np.asarray(rows)
@@ -305,7 +316,8 @@ def _check_hashable(*parts: Any) -> None:
         hash(parts)
     except TypeError as error:
         raise TypeError(
-            f"model, objective and trainable must be hashable, so that equal ones share a program: "
+            f"model, objective, trainable and augmentation must be hashable, so that equal ones "
+            f"share a program: "
             f"{error}. A frozen dataclass that holds arrays needs eq=False, and "
             f"@conftr.conformal.values.by_content above that."
         ) from None

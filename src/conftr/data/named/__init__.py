@@ -3,6 +3,7 @@
 from conftr.data.named.camelyon import CAMELYON
 from conftr.data.named.cifar10 import CIFAR10
 from conftr.data.named.cifar100 import CIFAR100
+from conftr.data.named.cifar_features import RECIPES as CIFAR_FEATURES
 from conftr.data.named.digits import DIGITS
 from conftr.data.named.emnist import EMNIST, EMNIST_TEST
 from conftr.data.named.fashion_mnist import FASHION_MNIST, FASHION_MNIST_LONG_TAIL
@@ -23,6 +24,7 @@ RECIPES = (
     CAMELYON,
     CIFAR10,
     CIFAR100,
+    *CIFAR_FEATURES,
 )
 
 __all__ = ["RECIPES"]

@@ -1,0 +1,125 @@
+"""What frozen networks say of CIFAR's pictures, computed once and kept in the cache of datasets.
+
+python examples/cifar/features.py cifar10-resnet34
+
+Of every training picture there are several views: itself, then changed as the backbone's training
+changes it. Each view is kept as soon as it is done, so a run that was stopped goes on.
+"""
+
+import argparse
+from pathlib import Path
+
+import efficientnet
+import jax
+import numpy as np
+import torch
+from backbone import MILD, as_input, load
+
+from conftr import data
+from conftr.data.named import RECIPES
+from conftr.data.recipes import cache_folder
+
+BLOCK = 250
+BACKBONES = {
+    "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
+    "cifar10-members": [
+        "cifar10-resnet34-w4-s64-e40-seed0",
+        "cifar10-resnet34-w6-s16-e6-seed1",
+        "cifar10-resnet34-w8-s16-e6-seed2",
+        "cifar10-resnet34-w5-s16-e6-seed3",
+        "cifar10-resnet34-w7-s16-e6-seed4",
+        "cifar10-resnet34-w4-s32-e6-seed5",
+    ],
+    "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e8-seed0"],
+}
+KEPT = 256  # of the 1280 features of ImageNet's network
+VIEWS = {"cifar10-resnet34": 10, "cifar10-members": 4, "cifar100-resnet50": 4}
+
+
+class Encoder:
+    """Features of one backbone, or the logits of several side by side."""
+
+    def __init__(self, paths: list[Path], dataset: data.Dataset):
+        self.networks = [load(path)[0] for path in paths]
+        self.normalisation = dataset.normalisation
+
+    @torch.inference_mode()
+    def __call__(self, pictures: np.ndarray) -> np.ndarray:
+        x = as_input(pictures, self.normalisation)
+        if len(self.networks) == 1:
+            return self.networks[0].features(x).numpy()
+        return np.concatenate([network(x).numpy() for network in self.networks], axis=1)
+
+
+def encoded(encoder, pictures: np.ndarray, view: int) -> np.ndarray:
+    """(n, features) in float16; view 0 is the pictures as they are."""
+    change, key = jax.jit(MILD), jax.random.fold_in(jax.random.key(1), view)
+    found = []
+    for start in range(0, len(pictures), BLOCK):
+        block = pictures[start : start + BLOCK].astype(np.float32)
+        if view:
+            block = np.asarray(change(jax.random.fold_in(key, start), block))
+        found.append(encoder(block).astype(np.float16))
+    return np.concatenate(found)
+
+
+def kept(path: Path, make) -> np.ndarray:
+    """An array from its file, or made now and kept there."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        with part.open("wb") as file:
+            np.save(file, make())
+        part.replace(path)
+        print(path, flush=True)
+    return np.load(path)
+
+
+def projection(features: np.ndarray, width: int):
+    """Onto the principal components of training features, of which so many are kept."""
+    centre = features.mean(0, dtype=np.float32)
+    centred = features.astype(np.float32) - centre
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    kept_axes = axes[:, ::-1][:, :width]
+    return lambda x: ((x.astype(np.float32) - centre) @ kept_axes).astype(np.float16)
+
+
+def encoder_of(name: str, backbones: Path, dataset: data.Dataset):
+    """What encodes the pictures of a dataset of features."""
+    if name == efficientnet.NAME:
+        return efficientnet.Encoder()
+    return Encoder([backbones / f"{one}.safetensors" for one in BACKBONES[name]], dataset)
+
+
+def make(name: str, backbones: Path, folder: Path) -> None:
+    """Every file of a dataset of features."""
+    dataset = data.load(name.split("-")[0])
+    encoder = encoder_of(name, backbones, dataset)
+    rest = np.concatenate([dataset.x_cal, dataset.x_test])
+    of_rest = kept(folder / "part-rest.npy", lambda: encoded(encoder, rest, 0))
+    views = [
+        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
+        for i in range(VIEWS.get(name, 1))
+    ]
+    project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
+    kept(folder / "labels.npy", lambda: y.astype(np.uint8))
+    kept(folder / "rest.npy", lambda: project(of_rest))
+    kept(folder / "train.npy", lambda: np.stack([project(view) for view in views], axis=1))
+    for path in folder.glob("part-*.npy"):
+        path.unlink()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=[*BACKBONES, efficientnet.NAME])
+    parser.add_argument("--backbones", type=Path, default=Path("results/backbones"))
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    (recipe,) = [one for one in RECIPES if one.name == options.name]
+    make(options.name, options.backbones, cache_folder(recipe))
+
+
+if __name__ == "__main__":
+    main()

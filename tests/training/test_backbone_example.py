@@ -1,0 +1,39 @@
+"""The example that trains backbones: a killed run goes on and ends with the same bits."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("killable_backbone.py")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("torch") is None, reason="needs torch"),
+]
+
+
+def weights(folder):
+    (path,) = folder.glob("*.safetensors")
+    return path.read_bytes()
+
+
+def start(folder):
+    command = [sys.executable, str(SCRIPT), str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_killed_backbone_ends_with_the_same_bits(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    with start(whole) as process:
+        process.communicate()
+    with start(killed) as process:
+        assert "epoch 1 " in process.stdout.readline()
+        process.kill()
+    assert not list(killed.glob("*.safetensors"))
+    with start(killed) as process:
+        said, _ = process.communicate()
+    assert "epoch 1 " not in said
+    assert "epoch 4 " in said
+    assert weights(whole) == weights(killed)
