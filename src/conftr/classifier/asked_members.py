@@ -25,7 +25,14 @@ _BOOSTED = 20  # classes beyond which no boosted trees are
 
 
 def _networks() -> list[Member]:
-    from conftr.members.network import Network  # which brings JAX
+    """Networks that see numbers as they are, with weak and strong decay, and in bins."""
+    from conftr.members.network import STRONG, Network  # which brings JAX
+
+    return [Network(), Network("network with bins", decays=(STRONG,), bins=True)]
+
+
+def _image_networks() -> list[Member]:
+    from conftr.members.network import Network
 
     return [Network()]
 
@@ -99,7 +106,7 @@ def suitable(rows: MemberRows) -> list[Member]:
     trees grow a tree for each class and round, too many where classes are many.
     """
     if isinstance(rows.reader, Images):
-        return _networks()
+        return _image_networks()
     width = rows.reader.width + sum(rows.reader.levels.values())
     found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
     found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]

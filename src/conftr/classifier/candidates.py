@@ -21,10 +21,8 @@ from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.recipes import Recipe
 from conftr.conformal.quantile import CalibrationWarning
 from conftr.features.codes import Matrix
-from conftr.features.encoding import Images
-from conftr.features.spread import Spread
 from conftr.members.member import FittedMember
-from conftr.members.network import TrainedNetwork, filled, in_blocks, normalisation
+from conftr.members.network import Encoding, TrainedNetwork, filled, in_blocks, normalisation
 from conftr.training import (
     SGD,
     Fitted,
@@ -56,7 +54,7 @@ class Materials(NamedTuple):
     """
 
     reader: Matrix
-    encoding: Spread | Images
+    encoding: Encoding
     model: Model
     inputs: Any
     labels: npt.NDArray[np.int32]

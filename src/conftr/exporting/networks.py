@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from conftr.exporting.graph import ExportError, Graph, log_softmax
-from conftr.exporting.rows import spread
+from conftr.exporting.rows import binned, spread
 from conftr.exporting.trees import of_known
+from conftr.features.bins import Binned
 from conftr.features.encoding import Images
 from conftr.members.logistic import LinearModel
 
@@ -38,6 +39,8 @@ def averaged(graph: Graph, logits: list[str]) -> str:
 
 
 def _encoded(graph: Graph, inputs: str, encoding: Any) -> str:
+    if isinstance(encoding, Binned):
+        return binned(graph, inputs, encoding)
     if not isinstance(encoding, Images):
         return spread(graph, inputs, encoding)
     shifted = graph.op("Sub", inputs, graph.constant(encoding.shift, np.float32))

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from conftr.exporting.graph import ExportError, Graph
 from conftr.features import frames
+from conftr.features.bins import Binned
 from conftr.features.codes import Columns, FrameColumns
 from conftr.features.columns import Levels, Numbers
 from conftr.features.encoding import Images
@@ -98,6 +99,21 @@ def spread(graph: Graph, matrix: str, encoding: Spread) -> str:
         if levels.gap:
             parts.append(graph.cast(graph.op("IsNaN", own), np.float32))
     return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=1)
+
+
+def binned(graph: Graph, matrix: str, encoding: Binned) -> str:
+    """The matrix as `Binned.encode` makes it, floats."""
+    parts = [spread(graph, matrix, encoding.spread)]
+    ends = (graph.constant(0.0), graph.constant(1.0))
+    for column, edges in zip(encoding.spread.numeric, encoding.edges, strict=True):
+        if len(edges) < 2:
+            continue
+        own = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
+        own = graph.op("Where", graph.op("IsNaN", own), graph.constant(edges[0]), own)
+        above = graph.op("Sub", own, graph.constant(edges[None, :-1]))
+        come = graph.op("Div", above, graph.constant(np.diff(edges)[None, :]))
+        parts.append(graph.cast(graph.op("Clip", come, *ends), np.float32))
+    return graph.op("Concat", *parts, axis=1)
 
 
 def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:

@@ -17,6 +17,7 @@ import safetensors.numpy
 
 from conftr.conformal.objectives import CrossEntropy
 from conftr.features import codes
+from conftr.features.bins import Binned
 from conftr.features.encoding import Images
 from conftr.features.spread import Spread
 from conftr.members.drawing import drawn
@@ -46,6 +47,7 @@ from conftr.training import Progress as Epoch
 from conftr.training.epochs import named_leaves
 from conftr.training.models import MLP, ConvNet, Model
 
+Encoding: TypeAlias = Spread | Binned | Images
 Architecture: TypeAlias = Callable[[tuple[int, ...], int], Model]
 
 WEAK, STRONG = 0.0005, 0.005  # weight decay
@@ -62,6 +64,7 @@ class Network:
     """Networks for each fold, trained by cross-entropy.
 
     decays: a member for each; rows decide which of them is heard.
+    bins: whether columns of numbers also go in as bins between their quantiles.
     seeds: networks of a fold that differ in their first weights and are averaged.
     hidden: widths of hidden layers; None chooses by the number of rows.
     architecture: in place of `hidden`, a function of (input shape, K) such as `ConvNet`.
@@ -70,6 +73,7 @@ class Network:
 
     name: str = "network"
     decays: tuple[float, ...] = (WEAK, STRONG)
+    bins: bool = False
     seeds: int = 1
     hidden: tuple[int, ...] | None = None
     architecture: Architecture | None = None
@@ -81,7 +85,7 @@ class Network:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Train all networks side by side; those that diverge are left out."""
-        encoding = encoding_of(rows.reader, rows.inputs)
+        encoding = encoding_of(rows.reader, rows.inputs, bins=self.bins)
         inputs = encoding.encode(rows.inputs)
         size = min(len(fold.train) for fold in folds)
         model, plan = self._model(encoding, rows.classes, size), self._plan(size)
@@ -137,7 +141,7 @@ class TrainedNetwork:
 
     kind: ClassVar[str] = "network"
 
-    encoding: Spread | Images
+    encoding: Encoding
     model: Model
     fitted: tuple[Fitted, ...]
 
@@ -188,13 +192,15 @@ def load(files: Files) -> TrainedNetwork:
     told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
     shape = {k: tuple(v) if isinstance(v, list) else v for k, v in told["model"].items()}
     model = _KINDS[told["kind"]](**shape)
-    encoding: Any = (
-        codes.from_json(told["encoding"])
-        if "kind" in told["encoding"]
-        else Spread.from_json(told["encoding"])
-    )
+    encoding = _encoding(told["encoding"])
     networks = tuple(_restored(model, arrays, str(i)) for i in range(told["networks"]))
     return TrainedNetwork(encoding, model, networks)
+
+
+def _encoding(told: Any) -> Any:
+    if "kind" in told:
+        return codes.from_json(told)
+    return (Binned if "edges" in told else Spread).from_json(told)
 
 
 def filled(rows: Any) -> Any:
@@ -204,7 +210,7 @@ def filled(rows: Any) -> Any:
 
 
 def in_blocks(
-    model: Model, fitted: Fitted, encoding: Spread | Images, encoded: Any
+    model: Model, fitted: Fitted, encoding: Encoding, encoded: Any
 ) -> npt.NDArray[np.float32]:
     """Logits of encoded rows: (n, K), or (trials, n, K)."""
     shift, scale = normalisation(encoding)
@@ -229,12 +235,14 @@ def _fitted(params: Any, state: Any) -> Fitted:
     return Fitted(params, state, np.zeros(0, np.float32), np.array(-1, np.int32))
 
 
-def encoding_of(reader: codes.Matrix, inputs: Any) -> Spread | Images:
+def encoding_of(reader: codes.Matrix, inputs: Any, *, bins: bool = False) -> Encoding:
     """How networks see rows that a reader has read."""
-    return reader if isinstance(reader, Images) else Spread.learn(inputs, reader.levels)
+    if isinstance(reader, Images):
+        return reader
+    return (Binned if bins else Spread).learn(inputs, reader.levels)
 
 
-def normalisation(encoding: Spread | Images) -> tuple[Any, Any]:
+def normalisation(encoding: Encoding) -> tuple[Any, Any]:
     """What is taken off inputs, and what they are multiplied by then, in the first step."""
     return (encoding.shift, encoding.scale) if isinstance(encoding, Images) else (0.0, 1.0)
 
@@ -244,7 +252,7 @@ def _train(
     plan: Plan,
     trials: Sequence[_Trial],
     data: tuple[Any, Any],
-    encoding: Spread | Images,
+    encoding: Encoding,
     folds: Sequence[Fold],
     weights: Numbers | None,
     seed: int,
