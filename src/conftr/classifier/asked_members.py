@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ AUTO, ONE_NETWORK = "auto", "one-network"
 Asked: TypeAlias = str | tuple[Member, ...]
 
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
+_PIXELS = 1024  # numbers of a picture beyond which no trees are
 _BOOSTED = 20  # classes beyond which no boosted trees are
 
 
@@ -31,10 +33,11 @@ def _networks() -> list[Member]:
     return [Network(), Network("network with bins", decays=(STRONG,), bins=True)]
 
 
-def _image_networks() -> list[Member]:
+def _for_images(pixels: int) -> list[Member]:
+    """Networks; trees where a picture has few pixels, each of which a tree can ask about."""
     from conftr.members.network import Network
 
-    return [Network()]
+    return [Network(), *([Forest(EXTRA)] if pixels <= _PIXELS else [])]
 
 
 KINDS: dict[str, Callable[[], list[Member]]] = {
@@ -106,7 +109,7 @@ def suitable(rows: MemberRows) -> list[Member]:
     trees grow a tree for each class and round, too many where classes are many.
     """
     if isinstance(rows.reader, Images):
-        return _image_networks()
+        return _for_images(math.prod(rows.reader.inputs))
     width = rows.reader.width + sum(rows.reader.levels.values())
     found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
     found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,6 +37,7 @@ HEADS = (AUTO, head.MEAN, BY_CROSS_ENTROPY, BY_CONFTR)
 _ROWS = 10_000  # that a head learns from, at most
 _ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
 _PER_ENTRY = 20  # rows for each entry of a matrix that is tried for size alone
+_PER_NUMBER = 4  # rows for each number of a hidden layer that is tried
 _BEYOND = 2.0  # standard errors by which a head with many numbers must be better
 _NEGLIGIBLE = 0.001  # rise of cross-entropy, as a share of it, for which no member is kept
 
@@ -121,6 +122,7 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
     curve, point, by_weight = list[Point](), None, dict[float, _Candidate]()
     if _wants_matrices(rows, task):
         plain, wished = _with_matrices(kept, rows, task)
+        plain += _with_hidden_layers(kept, rows, task)
         tried += plain
         asked_for = task.head == BY_CONFTR and len(plain) > 0
         kept = min(plain, key=_mean_cost) if asked_for else _better(kept, plain)
@@ -128,6 +130,8 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
             by_weight = {0.0: kept} | wished
             curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
             point = _asked(curve, task)
+            if point.mixed >= curve[0].mixed:  # nothing is gained, whatever it would cost
+                point = curve[0]
             kept = by_weight[point.weight]
             tried += wished.values()
     others = sorted((one for one in tried if one is not kept), key=_mean_cost)
@@ -232,16 +236,16 @@ def _with_matrices(
         for weight, shape in shapes.items()
     ]
 
-    def report(done: int, total: int) -> None:
-        if task.report is not None:
-            task.report("head", done, total)
-        if done < total:
-            deadlines.check(task.until)
-
     base = kept.head.logits(rows.said)
     try:
         found = matrices.train(
-            base, rows.labels, rows.folds, wanted, alpha=task.alpha, seed=task.seed, report=report
+            base,
+            rows.labels,
+            rows.folds,
+            wanted,
+            alpha=task.alpha,
+            seed=task.seed,
+            report=_reporting("head", task),
         )
     except TimeIsUp:
         return [], {}
@@ -253,6 +257,47 @@ def _with_matrices(
         if aim.name in heads
     }
     return plain, wished
+
+
+def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
+    """Heads with a hidden layer on top of the one that is kept, where there are rows for it."""
+    from conftr.classifier import hidden_layers, matrices  # which bring JAX
+
+    count = hidden_layers.parameters(len(rows.said), len(task.classes))
+    if len(rows.labels) < _PER_NUMBER * count:
+        return []
+    try:
+        found = hidden_layers.train(
+            kept.head.logits(rows.said),
+            head.side_by_side(rows.said),
+            rows.labels,
+            rows.folds,
+            matrices.aims(len(task.classes), task.head),
+            alpha=task.alpha,
+            seed=task.seed,
+            report=_reporting("hidden layer", task),
+        )
+    except TimeIsUp:
+        return []
+    return [
+        rows.measured(
+            replace(kept.head, name=f"hidden {one.aim.name}", bias=one.bias, hidden=one.layer),
+            one.logits,
+        )
+        for one in found
+    ]
+
+
+def _reporting(name: str, task: StackTask) -> Callable[[int, int], None]:
+    """Tells of epochs under a name, and ends training when time is up."""
+
+    def report(done: int, total: int) -> None:
+        if task.report is not None:
+            task.report(name, done, total)
+        if done < total:
+            deadlines.check(task.until)
+
+    return report
 
 
 def _on_top(below: Head, matrix: Any, rows: _Rows) -> _Candidate:
@@ -288,6 +333,11 @@ def _mean_cost(one: _Candidate) -> float:
 
 
 def _why(kept: _Candidate, mean: _Candidate, curve: Sequence[Point], point: Point | None) -> str:
+    if point is not None and point.weight == 0:
+        return (
+            f"Chosen: {kept.head.name}, without the wishes: following them did not lower the share "
+            f"of mixed sets, {100 * point.mixed:.1f} % on out-of-fold training rows."
+        )
     if point is not None:
         return (
             f"Chosen: {kept.head.name}. On out-of-fold training rows {100 * point.mixed:.1f} % of "

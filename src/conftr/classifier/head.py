@@ -1,10 +1,12 @@
 """Heads: logits from what members say, as the paper's linear model on a network's logits (sec. 4).
 
-    s = log softmax( sum_m w_m log p_m ),    logits = s + s A + b
+    s = log softmax( sum_m w_m log p_m ),    logits = s + s A + b + relu( x V + c ) U
 
 The weights w begin as the members' mean, 1 / M each, and follow cross-entropy: so few numbers are
 found exactly, in a moment. The matrix A (K, K) and the bias b begin as 0. They can move a class
-against another, which is what wishes ask for, and are trained in `conftr.classifier.shaping`.
+against another, which is what wishes ask for. Where there are rows for it, a small hidden layer is
+tried too: it sees x, what all members say side by side (n, M K). Both are trained in
+`conftr.classifier.matrices` and `hidden_layers`.
 """
 
 from __future__ import annotations
@@ -29,22 +31,38 @@ _ITERATIONS, _HALVINGS, _TOLERANCE = 50, 10, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
+class HiddenLayer:
+    """relu( x V + c ) U: inner V (M K, H), shift c (H,), outer U (H, K)."""
+
+    inner: Numbers
+    shift: Numbers
+    outer: Numbers
+
+    def moves(self, x: Numbers) -> Numbers:
+        """What is added to logits (n, K), from what members say side by side, x (n, M K)."""
+        return _product(np.maximum(_product(x, self.inner) + self.shift, 0.0), self.outer)
+
+
+@dataclass(frozen=True, eq=False)
 class Head:
-    """A linear head.
+    """A linear head, or one with a hidden layer.
 
     name: how it came about. weights: (M,), one for each member.
-    bias: b (K,), or None. matrix: A (K, K), or None.
+    bias: b (K,), or None. matrix: A (K, K), or None. hidden: a hidden layer, or None.
     """
 
     name: str
     weights: Numbers
     bias: Numbers | None = None
     matrix: Numbers | None = None
+    hidden: HiddenLayer | None = None
 
     def logits(self, said: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from the members' log-probabilities, (n, K) of each."""
         combined = self.combined(said)
         found = combined if self.matrix is None else combined + _product(combined, self.matrix)
+        if self.hidden is not None:
+            found = found + self.hidden.moves(side_by_side(said))
         return found if self.bias is None else found + self.bias
 
     def combined(self, said: Sequence[Numbers]) -> Numbers:
@@ -62,6 +80,8 @@ class Head:
     def files(self) -> Files:
         """One file of arrays."""
         arrays = {"weights": self.weights, "bias": self.bias, "matrix": self.matrix}
+        if self.hidden is not None:
+            arrays |= vars(self.hidden)
         known = {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None}
         return {_FILE: safetensors.numpy.save(known)}
 
@@ -73,11 +93,13 @@ def load(told: Json, files: Files, members: int, classes: int) -> Head:
         MemberError: If it is not one of so many members and classes.
     """
     arrays = safetensors.numpy.load(files[_FILE])
-    shapes = {"bias": (classes,), "matrix": (classes, classes)}
-    shapes |= {"weights": (members,)}
+    width = len(arrays.get("shift", ()))
+    shapes = {"bias": (classes,), "matrix": (classes, classes), "weights": (members,)}
+    shapes |= {"inner": (members * classes, width), "shift": (width,), "outer": (width, classes)}
     if any(arrays[name].shape != shapes.get(name) for name in arrays):
         raise MemberError(f"{_FILE} does not fit {members} members and {classes} classes.")
-    return Head(told["name"], arrays["weights"], arrays.get("bias"), arrays.get("matrix"))
+    hidden = HiddenLayer(*(arrays[name] for name in ("inner", "shift", "outer"))) if width else None
+    return Head(told["name"], arrays["weights"], arrays.get("bias"), arrays.get("matrix"), hidden)
 
 
 def mean(members: int) -> Head:
@@ -133,6 +155,11 @@ def _newton_step(
 def _weighted_sum(stacked: Numbers, weights: Numbers) -> Numbers:
     found: Numbers = np.einsum("nmk,m->nk", stacked, weights)
     return found
+
+
+def side_by_side(said: Sequence[Numbers]) -> Numbers:
+    """What all members say, (n, M K)."""
+    return np.concatenate([clipped(own) for own in said], axis=1)
 
 
 def clipped(logits: Numbers) -> Numbers:

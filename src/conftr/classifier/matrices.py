@@ -27,6 +27,7 @@ _BATCH = 1024
 _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
+_DECAY = 100.0  # over the number of rows: the decay of A and b
 _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
@@ -109,7 +110,7 @@ def train(
     classes = combined.shape[1]
     size = min(len(fold.train) for fold in folds)
     trials = [(aim, fold) for aim in wanted for fold in folds]
-    plan = _plan(size, float(np.square(combined).sum(axis=1).mean()))
+    plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
 
     def step(now: Epoch) -> None:
         if report is not None:
@@ -122,7 +123,7 @@ def train(
             trial_keys(seed, 1)[np.zeros(len(trials), int)],
             Residual(classes),
             TrainingSet(combined.astype(np.float32), np.asarray(labels, np.int32)),
-            _objective(alpha, classes, plan.batch_size),
+            objective_for(alpha, classes, plan.batch_size),
             plan,
             rows=np.stack([fold.train[:size] for _, fold in trials]),
             vary={
@@ -153,7 +154,7 @@ def _kept(
     return Matrix(aim, matrices.mean(axis=0), biases.mean(axis=0), logits)
 
 
-def _objective(alpha: float, classes: int, batch_size: int) -> ConfTr:
+def objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
     """Conformal training beside cross-entropy; a batch too small for alpha trains for a larger."""
     trained = max(alpha, min(0.5, 2 * _BEYOND / batch_size))
     return ConfTr(
@@ -166,9 +167,10 @@ def _objective(alpha: float, classes: int, batch_size: int) -> ConfTr:
     )
 
 
-def _plan(n: int, square: float) -> Plan:
+def plan_for(n: int, square: float) -> Plan:
     """A few hundred steps, the shorter the longer inputs are (square: their mean square)."""
     batch = min(_BATCH, n)
     rate = _LEARNING_RATE * _SQUARE / max(square, 1.0)
-    sgd = SGD(rate, weight_decay=1e-4, schedule=cosine)
+    # The fewer rows, the closer to the members it stays.
+    sgd = SGD(rate, weight_decay=min(0.1, _DECAY / n), schedule=cosine)
     return Plan(max(1, _STEPS // (n // batch)), batch, sgd)

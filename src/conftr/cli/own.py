@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from conftr.classifier.evidence import Evidence
     from conftr.jobs.fitting import Result
 
-_SIDES = "0,2,4,6,8|1,3,5,7,9=10"
+_SIDES = "0,2,4,6,8|1,3,5,7,9"
 _WIDTH = 96
 
 

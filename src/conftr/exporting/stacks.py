@@ -72,6 +72,12 @@ def _headed(graph: Graph, said: list[str], head: Head, classes: int) -> str:
     if head.matrix is not None:
         moved = graph.op("MatMul", combined, graph.constant(head.matrix))
         found = graph.op("Add", combined, moved)
+    if head.hidden is not None:
+        x = graph.op("Concat", *(_clipped(graph, own, classes) for own in said), axis=1)
+        inner = graph.op("MatMul", x, graph.constant(head.hidden.inner))
+        shifted = graph.op("Add", inner, graph.constant(head.hidden.shift))
+        outer = graph.op("MatMul", graph.op("Relu", shifted), graph.constant(head.hidden.outer))
+        found = graph.op("Add", found, outer)
     return found if head.bias is None else graph.op("Add", found, graph.constant(head.bias))
 
 

@@ -1,0 +1,148 @@
+"""The hidden layer of a head, trained on what all members say side by side (the paper's MLP).
+
+Every aim is trained once for each fold, to be measured on the rows that the fold holds out, and
+once on all rows: that one is kept. All train side by side in one compiled program.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from conftr.classifier.head import HiddenLayer
+from conftr.classifier.matrices import Aim, objective_for, plan_for
+from conftr.conformal.quantile import CalibrationWarning
+from conftr.members.member import Fold, Numbers
+from conftr.training import Progress as Epoch
+from conftr.training import TrainingSet, TrainingWarning, fit, trial_keys
+from conftr.training.models import Array, Key
+
+Report: TypeAlias = Callable[[int, int], None]
+
+WIDTH = 16
+
+
+class TrainedLayer(NamedTuple):
+    """A hidden layer, its bias b (K,), and logits (n, K) of rows by folds that held them out."""
+
+    aim: Aim
+    layer: HiddenLayer
+    bias: Numbers
+    logits: Numbers
+
+
+@dataclass(frozen=True)
+class ResidualLayer:
+    """s + relu( x V + c ) U + b of inputs (s, x) as a model that `fit` trains; it begins as s."""
+
+    classes: int
+    inputs: int
+
+    def init(self, key: Key, /) -> tuple[Any, Any]:
+        """A random V; U is 0, so that before training the head is its input s."""
+        inner = jax.random.normal(key, (self.inputs, WIDTH)) / np.sqrt(self.inputs)
+        params = {
+            "inner": inner,
+            "shift": jnp.zeros(WIDTH),
+            "outer": jnp.zeros((WIDTH, self.classes)),
+            "bias": jnp.zeros(self.classes),
+        }
+        return params, ()
+
+    def apply(self, params: Any, state: Any, x: Array, train: bool, /) -> tuple[Array, Any]:  # noqa: ARG002
+        """Logits (n, K) of inputs (n, K + M K)."""
+        combined, said = x[:, : self.classes], x[:, self.classes :]
+        hidden = jnp.maximum(said @ params["inner"] + params["shift"], 0.0)
+        return combined + hidden @ params["outer"] + params["bias"], state
+
+
+def parameters(members: int, classes: int) -> int:
+    """How many numbers a hidden layer has."""
+    return (members * classes + 1) * WIDTH + (WIDTH + 1) * classes
+
+
+def train(
+    combined: Numbers,
+    said: Numbers,
+    labels: Any,
+    folds: Sequence[Fold],
+    wanted: Sequence[Aim],
+    *,
+    alpha: float,
+    seed: int = 0,
+    report: Report | None = None,
+) -> list[TrainedLayer]:
+    """Train a hidden layer for each aim; those that do not stay finite are left out.
+
+    Args:
+        combined: What the weights make of the members, s (n, K).
+        said: What the members say side by side, x (n, M K).
+        labels: Classes of the rows, (n,).
+        folds: Of these rows.
+        wanted: What layers are trained for.
+        alpha: The share of sets that may miss the truth.
+        seed: Of the shuffles and first weights.
+        report: Told epochs done and epochs in all; it may raise to end the training.
+    """
+    n, classes = combined.shape
+    every = np.random.default_rng([seed, 4]).permutation(n)
+    trials = [(aim, rows) for aim in wanted for rows in [*(f.train for f in folds), every]]
+    size = min(len(rows) for _, rows in trials)
+    plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
+    inputs = np.concatenate([combined, said], axis=1).astype(np.float32)
+    model = ResidualLayer(classes, said.shape[1])
+
+    def step(now: Epoch) -> None:
+        if report is not None:
+            report(now.epoch, now.epochs)
+
+    with warnings.catch_warnings():
+        for category in (TrainingWarning, CalibrationWarning):
+            warnings.simplefilter("ignore", category)
+        fitted = fit(
+            trial_keys(seed, 1)[np.zeros(len(trials), int)],
+            model,
+            TrainingSet(inputs, np.asarray(labels, np.int32)),
+            objective_for(alpha, classes, plan.batch_size),
+            plan,
+            rows=np.stack([rows[:size] for _, rows in trials]),
+            vary={
+                "loss_matrix": [aim.loss_matrix for aim, _ in trials],
+                "class_weights": [aim.class_weights for aim, _ in trials],
+                "size_weight": [aim.size_weight for aim, _ in trials],
+            },
+            progress=step,
+        )
+    each = len(folds) + 1
+    found = [_layer(fitted.trial(i).params) for i in range(len(trials))]
+    groups = [found[i : i + each] for i in range(0, len(found), each)]
+    return [
+        _kept(aim, own, combined, said, folds)
+        for aim, own in zip(wanted, groups, strict=True)
+        if all(np.isfinite(one[0].outer).all() and np.isfinite(one[1]).all() for one in own)
+    ]
+
+
+def _layer(params: Any) -> tuple[HiddenLayer, Numbers]:
+    own = {name: np.asarray(leaf, np.float64) for name, leaf in params.items()}
+    return HiddenLayer(own["inner"], own["shift"], own["outer"]), own["bias"]
+
+
+def _kept(
+    aim: Aim,
+    layers: Sequence[tuple[HiddenLayer, Numbers]],
+    combined: Numbers,
+    said: Numbers,
+    folds: Sequence[Fold],
+) -> TrainedLayer:
+    """The layer of all rows, and what each fold's own gives of the rows it did not train on."""
+    logits = np.empty(combined.shape)
+    for fold, (layer, bias) in zip(folds, layers, strict=False):
+        logits[fold.held] = combined[fold.held] + layer.moves(said[fold.held]) + bias
+    return TrainedLayer(aim, *layers[-1], logits)
