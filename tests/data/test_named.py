@@ -241,6 +241,6 @@ def test_cifar100_with_other_coarse_labels_is_refused():
 def test_every_recipe_is_complete(recipe):
     assert recipe.files
     assert recipe.folders
-    assert recipe.sources
+    assert recipe.sources or "makes them" in recipe.by_hand
     assert recipe.megabytes > 0
     assert all(file.size > 0 for file in recipe.files)

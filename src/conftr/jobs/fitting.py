@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from conftr.classifier import repeats
+from conftr.classifier.asked_members import AUTO
 from conftr.classifier.cross_fitting import FOLDS
 from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
 from conftr.classifier.estimator import ConformalClassifier, fit_in_order
@@ -20,6 +21,7 @@ from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
 from conftr.data.own import Own
 from conftr.jobs.showing import cells, pictures
+from conftr.members import boosted
 
 SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 
@@ -91,7 +93,10 @@ def _plan(clf: ConformalClassifier, own: Own) -> str:
     """What will be fitted, in a sentence."""
     names = clone(clf).planned_members(own.X, own.y)
     folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
-    return f"To be fitted: {', '.join(names)}{folds}."
+    told = f"To be fitted: {', '.join(names)}{folds}."
+    if clf.members == AUTO and len(names) > 1 and not boosted.is_here():
+        told += " Boosted trees are left out: pip install 'conftr[boosted]' adds LightGBM."
+    return told
 
 
 def divided(drawn: Order, task: FitTask) -> Parts:
