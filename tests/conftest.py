@@ -16,8 +16,8 @@ import pytest
 import torch
 
 # Compiling is most of what the tests do. Code that XLA does not optimise, from its older generator
-# and in one piece, is there in two fifths of the time; `.ci/processors` runs the tests with the code
-# that users have.
+# and in one piece, takes two fifths of the time; `.ci/processors` runs the tests with the code that
+# users have.
 QUICKLY = {
     "xla_cpu_use_fusion_emitters": "false",
     "xla_backend_optimization_level": "0",
