@@ -15,9 +15,15 @@ import numpy as np
 import pytest
 import torch
 
-# Compiling is most of what the tests do. XLA's older generator of code takes two thirds of that;
-# `.ci/processors` runs the tests with the one that users have.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+# Compiling is most of what the tests do. Code that XLA does not optimise, from its older generator
+# and in one piece, takes two fifths of the time; `.ci/processors` runs the tests with the code that
+# users have.
+QUICKLY = {
+    "xla_cpu_use_fusion_emitters": "false",
+    "xla_backend_optimization_level": "0",
+    "xla_cpu_parallel_codegen_split_count": "1",
+}
+os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={QUICKLY[name]}" for name in QUICKLY))
 # Programs are kept, for later runs, the other worker and the processes that tests start.
 for name, value in {
     "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".pytest_cache" / "programs"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import conftr
+import processes
 
 ROOT = Path(__file__).parents[1]
 # What a browser fetches by itself, not where a reader may go.
@@ -28,7 +29,7 @@ def site(tmp_path_factory):
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=processes.PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -60,7 +61,11 @@ def test_files_that_pages_point_to_come_along(site):
 
 def test_pictures_are_drawn_by_conftr(tmp_path):
     script = ROOT / "docs" / "making" / "pictures.py"
-    subprocess.run([sys.executable, script, tmp_path, "idea-2", "idea-5"], check=True, timeout=120)
+    subprocess.run(
+        [sys.executable, script, tmp_path, "idea-2", "idea-5"],
+        check=True,
+        timeout=processes.PATIENCE,
+    )
     words = {p.stem: set(ET.parse(p).getroot().itertext()) for p in tmp_path.iterdir()}
     assert "below the threshold: 9 of 500" in words["idea-2"]  # floor(.02 * 501) - 1
     assert {"cross-entropy", "conformal training"} <= words["idea-5"]

@@ -17,6 +17,7 @@ import safetensors.numpy
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
+import processes
 from conftr.classifier import artefact
 from conftr.classifier.artefact import ArtefactError
 from conftr.classifier.calibration import Grouping
@@ -68,14 +69,14 @@ def files_in(path):
 
 def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
     np.save(tmp_path / "x.npy", X)
-    code = (
+    (tmp_path / "load.py").write_text(
         "import sys, numpy as np, conftr\n"
         f"clf = conftr.load({str(saved)!r})\n"
         f"x = np.load({str(tmp_path / 'x.npy')!r})\n"
         f"np.savez({str(tmp_path / 'found.npz')!r}, p=clf.predict_proba(x), "
         "sets=clf.predict_set(x), other=clf.predict_set(x, alpha=0.3), tau=clf.thresholds_)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    assert processes.run(tmp_path / "load.py", cwd=tmp_path).code == 0
     with np.load(tmp_path / "found.npz") as found:
         np.testing.assert_array_equal(found["p"], clf.predict_proba(X))
         np.testing.assert_array_equal(found["sets"], clf.predict_set(X))
@@ -466,7 +467,7 @@ def memory():
 def broken_saves(memory):
     """What became of saves that were broken off, a line for each."""
     script = [sys.executable, Path(__file__).with_name("broken_saves.py"), memory]
-    done = subprocess.run(script, check=True, capture_output=True, timeout=200)
+    done = subprocess.run(script, check=True, capture_output=True, timeout=processes.PATIENCE)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

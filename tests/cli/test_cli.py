@@ -9,6 +9,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import processes
 from conftr import training
 from conftr.cli import app
 from conftr.experiments import runner as running
@@ -258,7 +259,7 @@ def test_interrupted_and_taken_up(tmp_path):
         assert any(": 1 of" in line for line in child.stderr)
         child.send_signal(signal.SIGINT)
         try:
-            _, said = child.communicate(timeout=60)
+            _, said = child.communicate(timeout=processes.PATIENCE)
         finally:
             child.kill()  # or leaving would wait for it for ever
     assert child.returncode == 1

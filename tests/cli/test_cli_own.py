@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import processes
 from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
 from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
@@ -911,16 +911,6 @@ def test_wrong_usage_exits_with_2():
     assert run("predict", "model").exit_code == 2
 
 
-PEAKS = """
-import sys
-from conftr.cli import app
-for file in sys.argv[2:]:
-    app(["predict", sys.argv[1], file, "--out", file + ".jsonl"], standalone_mode=False)
-    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-    print(status["VmHWM"].split()[0])
-"""
-
-
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory):
     """A model of another system's outputs, and new ones: a small file and one of 120 MB."""
@@ -938,73 +928,66 @@ def outside(tmp_path_factory):
     return folder
 
 
+PEAKS = """
+import sys
+from conftr.cli import app
+for file in sys.argv[2:]:
+    app(["predict", sys.argv[1], file, "--out", file + ".jsonl"], standalone_mode=False)
+    status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
+    print(status["VmHWM"].split()[0])
+"""
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is asked of /proc")
-def test_memory_does_not_grow_with_the_file(outside):
+def test_memory_does_not_grow_with_the_file(outside, tmp_path):
     files = [outside / "small.csv", outside / "large.csv"]
     assert files[1].stat().st_size > 120e6
-    done = subprocess.run(
-        [sys.executable, "-c", PEAKS, outside / "model", *files],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    (tmp_path / "peaks.py").write_text(PEAKS)
+    done = processes.run(tmp_path / "peaks.py", outside / "model", *files, cwd=tmp_path)
+    assert done.code == 0, done.stderr
     small, large = (int(line) * 1024 for line in done.stdout.split())
     assert large - small < 64e6
     assert pl.scan_ndjson(f"{files[1]}.jsonl").select(pl.len()).collect().item() == 400_000
 
 
-INTERRUPTIBLE = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from conftr.cli import main
-main()
-"""
+@pytest.fixture
+def streams(tmp_path_factory):
+    """A folder for what a process prints."""
+    return tmp_path_factory.mktemp("streams")
 
 
-def started(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTIBLE, "predict", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_ctrl_c_leaves_nothing_behind(outside, tmp_path):
-    out = tmp_path / "sets.parquet"
-    with started(outside / "model", outside / "large.csv", "--out", out) as child:
-        deadline = time.monotonic() + 60
-        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.01)
+def test_ctrl_c_leaves_nothing_behind(outside, tmp_path, streams):
+    asked = "predict", outside / "model", outside / "large.csv", "--out", tmp_path / "sets.parquet"
+    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+        child.until(lambda: any(tmp_path.iterdir()))
         child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=60)
-    assert child.returncode == 1
-    assert said == "conftr: stopped. Nothing was written.\n"
+        done = child.wait()
+    assert done == (1, "", "conftr: stopped. Nothing was written.\n")
     assert not any(tmp_path.iterdir())
 
 
-def test_what_a_killed_process_left_is_gone_after_the_next(outside, tmp_path):
+def test_what_a_killed_process_left_is_gone_after_the_next(outside, tmp_path, streams):
     out = tmp_path / "sets.csv"
-    with started(outside / "model", outside / "large.csv", "--out", out) as child:
-        deadline = time.monotonic() + 60
-        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.01)
+    asked = "predict", outside / "model", outside / "large.csv", "--out", out
+    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+        child.until(lambda: any(tmp_path.iterdir()))
         child.kill()
     assert [path.name for path in tmp_path.iterdir()] == [".sets.csv.conftr-part"]
     ran("predict", outside / "model", outside / "p.csv", "--out", out)
     assert [path.name for path in tmp_path.iterdir()] == ["sets.csv"]
 
 
-def test_sets_go_to_a_file_where_progress_goes_to_a_terminal(outside, tmp_path):
+def test_sets_go_to_a_file_where_progress_goes_to_a_terminal(outside, streams):
     terminal, other_end = pty.openpty()
-    command = [sys.executable, "-m", "conftr", "predict", outside / "model", outside / "p.csv"]
-    with (tmp_path / "sets.csv").open("w") as sets:
-        subprocess.run(command, stdout=sets, stderr=other_end, check=True, timeout=60)
+    (streams / "stderr.txt").symlink_to(os.ttyname(other_end))
+    with processes.Started(
+        processes.CONFTR, "predict", outside / "model", outside / "p.csv", cwd=streams
+    ) as child:
+        child.process.join(processes.PATIENCE)
     os.close(other_end)
     assert "500 rows" in os.read(terminal, 100_000).decode()
     os.close(terminal)
-    assert len(pl.read_csv(tmp_path / "sets.csv")) == 500
+    assert len(pl.read_csv(streams / "stdout.txt")) == 500
 
 
 NOISY = """
@@ -1021,10 +1004,9 @@ main()
 """
 
 
-def test_standard_output_is_for_results_alone():
-    done = subprocess.run(
-        [sys.executable, "-c", NOISY], capture_output=True, text=True, check=True, timeout=60
-    )
+def test_standard_output_is_for_results_alone(streams):
+    (streams / "noisy.py").write_text(NOISY)
+    done = processes.run(streams / "noisy.py", cwd=streams)
     assert done.stdout == "{}\n"
     assert done.stderr == "from another language\nfrom another process\nmore\n"
 
@@ -1032,7 +1014,7 @@ def test_standard_output_is_for_results_alone():
 def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
     asked = f"predict {outside / 'model'} {outside / 'p.csv'}"
     program = f"{sys.executable} -m conftr {asked}"
-    shell = {"shell": True, "capture_output": True, "text": True, "timeout": 60}
+    shell = {"shell": True, "capture_output": True, "text": True, "timeout": processes.PATIENCE}
     done = subprocess.run(f"{program} >&-", check=False, **shell)
     words = "conftr: standard output, where the sets would go, is closed: give --out.\n"
     assert (done.returncode, done.stderr) == (1, words)
@@ -1041,8 +1023,10 @@ def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(outside):
-    with started(outside / "model", outside / "large.csv") as child:
+    command = [sys.executable, "-m", "conftr", "predict", outside / "model", outside / "large.csv"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as child:
         assert child.stdout.readline() == "row,set,size,likeliest,p_blue,p_green,p_red\n"
         child.stdout.close()
-        assert child.wait(timeout=60) == 0
+        assert child.wait(timeout=processes.PATIENCE) == 0
         assert "Traceback" not in child.stderr.read()

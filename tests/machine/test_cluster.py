@@ -29,6 +29,7 @@ from conftr.machine import cluster
 from conftr.machine.cluster import HERE, Cluster, ClusterError, connect, spread
 from conftr.search.settings import SettingsFile, Stage
 from conftr.search.sweeps import Sweep
+from processes import PATIENCE
 
 pytestmark = [
     # Nodes are started by forking; JAX warns of that wherever it runs.
@@ -39,7 +40,7 @@ pytestmark = [
 
 # Nodes take ten seconds to start, and each of their workers imports JAX anew.
 on_nodes = pytest.mark.slow
-PATIENCE = 120  # seconds
+
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 SWEEP = Sweep(
     "digits",

@@ -4,9 +4,6 @@ import functools
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -19,6 +16,7 @@ import pytest
 import safetensors.numpy
 
 import conftr
+import processes
 from conftr.training.checkpoints import (
     Checkpoint,
     CheckpointMismatchError,
@@ -147,21 +145,22 @@ for number in range(int(sys.argv[2]), 10**6):
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
-    rng, last = random.Random(0), -1
+    rng, last, place = random.Random(0), -1, tmp_path / "written"
+    (tmp_path / "writer.py").write_text(WRITER)
     for _ in range(10):
-        command = [sys.executable, "-c", WRITER, str(tmp_path), str(last + 1)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout is not None
-            writer.stdout.readline()
+        (tmp_path / "stdout.txt").write_text("")
+        with processes.Started(tmp_path / "writer.py", place, last + 1, cwd=tmp_path) as writer:
+            writer.until(lambda: (tmp_path / "stdout.txt").stat().st_size > 0)
             time.sleep(rng.uniform(0, 0.05))
-            os.kill(writer.pid, signal.SIGKILL)
-            written = [int(line) for line in writer.stdout.read().split()]
-        loaded = load(tmp_path)  # a warning would fail the test
+            writer.kill()
+        written = [int(line) for line in (tmp_path / "stdout.txt").read_text().split()]
+        assert written
+        loaded = load(place)  # a warning would fail the test
         assert loaded is not None
-        assert loaded.record["epoch"] >= max(written, default=last + 1)
+        assert loaded.record["epoch"] >= max(written)
         assert (loaded.arrays["a"] == loaded.record["epoch"]).all()
         last = loaded.record["epoch"]
-    assert len(list(tmp_path.glob("*.safetensors"))) <= 3
+    assert len(list(place.glob("*.safetensors"))) <= 3
 
 
 def test_a_run_in_which_the_disk_is_full_keeps_the_last_checkpoint(
@@ -229,13 +228,12 @@ def test_descriptions_tell_values_apart() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_descriptions_are_the_same_in_every_process() -> None:
-    code = (
+def test_descriptions_are_the_same_in_every_process(tmp_path: Path) -> None:
+    (tmp_path / "describe.py").write_text(
         "import json, sys; sys.path.insert(0, sys.argv[1]); import test_checkpoints as t\n"
         "print(json.dumps([t.describe(value) for value in t.DESCRIBED]))"
     )
-    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
-    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    there = processes.run(tmp_path / "describe.py", Path(__file__).parent, cwd=tmp_path).stdout
     here = json.dumps([describe(value) for value in DESCRIBED])
     assert json.loads(there.replace("test_checkpoints.", "")) == json.loads(
         here.replace(f"{__name__}.", "")

@@ -20,6 +20,7 @@ import pytest
 from flax import nnx
 
 import conftr
+import processes
 from conftr.training import (
     SGD,
     Checkpoints,
@@ -625,7 +626,10 @@ def test_the_cache_of_programs_is_set_only_when_asked(
     asked = "import jax, conftr.training; print(jax.config.jax_compilation_cache_dir)"
     untold = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
     child = [sys.executable, "-c", asked]
-    assert subprocess.check_output(child, env=untold, text=True, timeout=120) == "None\n"
+    assert (
+        subprocess.check_output(child, env=untold, text=True, timeout=processes.PATIENCE)
+        == "None\n"
+    )
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     names = [
         "jax_compilation_cache_dir",
