@@ -25,15 +25,12 @@ BACKBONES = {
     "cifar10-members": [
         "cifar10-resnet34-w4-s64-e40-seed0",
         "cifar10-resnet34-w6-s16-e6-seed1",
-        "cifar10-resnet34-w8-s16-e6-seed2",
-        "cifar10-resnet34-w5-s16-e6-seed3",
-        "cifar10-resnet34-w7-s16-e6-seed4",
-        "cifar10-resnet34-w4-s32-e6-seed5",
+        *(f"cifar10-resnet34-w4-s64-e2-seed{seed}-again" for seed in (2, 3, 4, 5)),
     ],
     "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e8-seed0"],
 }
 KEPT = 256  # of the 1280 features of ImageNet's network
-VIEWS = {"cifar10-resnet34": 10, "cifar10-members": 4, "cifar100-resnet50": 4}
+VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 1, "cifar100-resnet50": 4}
 
 
 class Encoder:

@@ -18,11 +18,14 @@ from conftr.search.attempts import Evaluation, Training
 from conftr.search.text import schedule
 
 MEMBERS = 6
+_TRIALS = 3  # of MLPs on features, which take long
 # What a head changes in the settings of its dataset, for all methods, then as printed for one.
 _HEADS: Mapping[str, Mapping[str, Any]] = {
     "extend": {"model": "views:mlp:128x128"},
+    "linear, learning rate .005": {"learning_rate": 0.005},  # as the authors' code has it
     "ensemble, linear": {"model": "views:linear"},
 }
+_IN_FILE_NAMES = {"extend": "extend", "ensemble, linear": "linear"}  # of others "slow"
 _EXTEND: Mapping[str, Mapping[str, Any]] = {
     "conftr": {
         "batch_size": 100,
@@ -45,8 +48,9 @@ def _run(dataset: str, head: str, method: str) -> Specification:
     changes = dict(_HEADS.get(head, {}))
     if head == "extend":
         changes |= _EXTEND.get(method, {})
-    name = f"{method}-{head.removeprefix('ensemble, ')}" if changes else None
-    return run(dataset, method, name=name, settings=changes)
+    name = f"{method}-{_IN_FILE_NAMES.get(head, 'slow')}" if changes else None
+    trials = _TRIALS if head == "extend" else None
+    return run(dataset, method, name=name, trials=trials, settings=changes)
 
 
 def _line(

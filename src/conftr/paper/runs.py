@@ -10,7 +10,6 @@ a head is trained; backbones have seen the whole training set.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 from conftr.experiments.specification import Specification
@@ -32,7 +31,7 @@ NAMES: Mapping[str, str] = {
     "cifar10-resnet34": "CIFAR10",
     "cifar10-members": "CIFAR10",
     "cifar100-resnet50": "CIFAR100",
-    "cifar100-imagenet": "CIFAR100",
+    "cifar100-imagenet": "CIFAR100 (ImageNet features)",
 }
 METHODS: Mapping[str, str] = {
     "cross-entropy": "cross-entropy",
@@ -47,10 +46,10 @@ METHODS: Mapping[str, str] = {
     "conftr-class-for-aps": "ConfTr + L_class, tuned for APS",
 }
 # Scores that are measured, where that takes longer than training: of 100 classes, those in tables.
-_TWO, _ONE = ("thr", "aps"), ("thr",)
 _SCORES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    **dict.fromkeys(product(["cifar100-resnet50"], ["bel", "conftr", "conftr-class"]), _TWO),
-    **dict.fromkeys(product(["cifar100-imagenet"], METHODS), _ONE),
+    (dataset, method): ("thr", "aps")
+    for dataset in ("cifar100-resnet50", "cifar100-imagenet")
+    for method in ("bel", "conftr", "conftr-class")
 }
 _TRIALS = {"emnist-test": 5, "cifar100-resnet50": 5, "cifar100-imagenet": 5}
 
