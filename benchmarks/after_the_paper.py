@@ -93,7 +93,7 @@ def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
         told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
         whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
         print(dataset, method, *told, "average, head", *whole, settings, flush=True)
-    write(store.root / "later" / f"{dataset}.json", {"dataset": dataset, "entries": entries})
+        write(store.root / "later" / f"{dataset}.json", {"dataset": dataset, "entries": entries})
 
 
 def main() -> None:
