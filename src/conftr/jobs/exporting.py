@@ -22,6 +22,7 @@ def export(
     out: Path,
     *,
     alpha: float | None = None,
+    default: bool = True,
     rows: Path | None = None,
     data_license: str | None = None,
 ) -> str:
@@ -42,7 +43,7 @@ def export(
     if data_license:
         about["license"] = data_license
     some = None if rows is None else _rows(clf, rows, predicting.target_of(model))
-    whole.export(clf, out, alpha=alpha, rows=some, metadata=about)
+    whole.export(clf, out, alpha=alpha, default=default, rows=some, metadata=about)
     size = out.stat().st_size / 1e6
     compared = "made-up rows" if rows is None else f"rows of {rows}"
     return f"{out} has {size:.1f} MB; its sets on {compared} are those of the model."
