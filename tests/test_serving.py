@@ -63,15 +63,12 @@ def test_node(place, package):
 
 def test_fastapi(place, monkeypatch):
     pytest.importorskip("fastapi", reason="needs FastAPI")
-    pytest.importorskip("httpx", reason="its test client needs httpx")
-    from fastapi.testclient import TestClient
-
     monkeypatch.chdir(place)
     names = {}
     exec(block("FastAPI"), names)
+    assert "/sets" in {route.path for route in names["app"].routes}
     rows = [{"length": 1.2, "site": "river"}, {"length": 3.1, "weight": -2.0}]
-    answer = TestClient(names["app"]).post("/sets", json=rows)
-    assert answer.json() == expected(place)
+    assert [sorted(one) for one in names["sets"](rows)] == expected(place)
 
 
 def test_mlflow(place, monkeypatch):

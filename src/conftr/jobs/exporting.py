@@ -34,9 +34,11 @@ def export(
     """
     if out.suffix != ".onnx":
         raise DataError(f"the file must end in .onnx; got {out}.")
+    if not out.parent.is_dir() or out.is_dir():
+        raise DataError(f"{out} cannot be written: it must be a file in a folder that is there.")
     fault = disk.why_not_writable(out.parent)
-    if fault or out.is_dir():
-        raise DataError(f"{out} cannot be written: {fault or 'it is a folder'}.")
+    if fault:
+        raise DataError(f"{out} cannot be written: {fault}.")
     clf, shown = artefact.load(model), artefact.evidence(model)
     told = {} if shown is None else shown.provenance
     about = {name: str(told[name]) for name in ("file", "sha256") if name in told}
