@@ -5,7 +5,8 @@
 The default model of three tables (see tables.py) and of Fashion-MNIST (the first 6,000 images) is
 fitted and exported. Rows are those that neither trained nor calibrated, as many times as it takes,
 each number moved by a hundredth of its column's deviation so that no two are equal. Sets of the
-file in onnxruntime are compared with `predict_set`, which is what `conftr predict` writes.
+file in onnxruntime are compared with `predict_set`, which is what `conftr predict` writes. Seconds
+are the processor's, of all threads, which other work on the machine hardly adds to.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from conftr import data
 from conftr.exporting.rows import feeds
 from tables import load
 
-ALPHA, SECONDS, IMAGES = 0.1, 120, 6_000
+ALPHA, IMAGES = 0.1, 6_000
 BLOCK = 5_000  # rows at a time, here and there
-TABLES, PICTURES = ("wine", "segment", "car"), "fashion-mnist"
+TABLES, PICTURES = ("car", "segment", "wine"), "fashion-mnist"
 
 
 def examples(name, folder):
@@ -56,24 +57,23 @@ def many(rows, count, rng):
 
 
 def in_blocks(function, n):
-    """Results of blocks of rows, and seconds for all of them, at best of two."""
-    took = []
-    for _ in range(2):
-        begun = time.perf_counter()
-        found = [function(slice(a, a + BLOCK)) for a in range(0, n, BLOCK)]
-        took.append(time.perf_counter() - begun)
-    return np.concatenate(found), min(took)
+    """Results of blocks of rows, and seconds of the processor for all of them."""
+    begun = time.process_time()
+    found = [function(slice(a, a + BLOCK)) for a in range(0, n, BLOCK)]
+    return np.concatenate(found), time.process_time() - begun
 
 
 def measured(name, folder, count):
     X, y, rest = examples(name, folder)
-    clf = conftr.ConformalClassifier(alpha=ALPHA, time_limit=SECONDS, random_state=0).fit(X, y)
+    clf = conftr.ConformalClassifier(alpha=ALPHA, random_state=0).fit(X, y)
     asked = many(rest, count, np.random.default_rng(1))
     reader = clf.candidates_[0].stack.reader
     with TemporaryDirectory() as place:
         path = conftr.export(clf, Path(place) / "model.onnx", rows=asked[:2000])
         size = path.stat().st_size
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads, settings.log_severity_level = 1, 3
+        session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
         told = session.get_modelmeta().custom_metadata_map
     given = feeds(reader, asked)
     ours, here = in_blocks(lambda part: clf.predict_set(asked[part]), count)
@@ -89,8 +89,8 @@ def measured(name, folder, count):
         "margin": json.loads(told["margin"]),
         "mean size": float(ours.sum(axis=1).mean()),
         "file, MB": size / 1e6,
-        "rows a second, here": count / here,
-        "rows a second, onnxruntime": count / there,
+        "rows a second of a core, here": count / here,
+        "in onnxruntime": count / there,
         "ratio": here / there,
     }
 

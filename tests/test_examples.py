@@ -17,6 +17,7 @@ EXPECTED = {
     "flax_nnx.py": (["flax", "optax"], 400, 497, 0.05, 1),
     "lightning_style.py": (["torch"], 400, 497, 0.05, 1),
     "pytorch.py": (["torch"], 400, 497, 0.02, 2),
+    "pytorch_last_layer.py": (["torch"], 400, 497, 0.05, 4),
     "sklearn_posthoc.py": (["sklearn"], 600, 597, 0.1, 2),
 }
 WARNINGS = "default" if find_spec("lightning") else "error"  # Lightning has some of its own

@@ -78,6 +78,15 @@ def test_another_alpha_needs_no_other_file(clf, tmp_path):
     np.testing.assert_array_equal(found["sets"], clf.predict_set(NEW, alpha=0.02))
 
 
+def test_without_a_default_thresholds_must_be_given(clf, tmp_path):
+    session = opened(conftr.export(clf, tmp_path / "model.onnx", default=False))
+    assert "thresholds" in {one.name for one in session.get_inputs()}
+    found = asked(clf, session, NEW, thresholds=clf.thresholds_[None, :])
+    np.testing.assert_array_equal(found["sets"], clf.predict_set(NEW))
+    with pytest.raises(ValueError, match="thresholds"):
+        asked(clf, session, NEW)
+
+
 def test_thresholds_by_class_and_by_group(tmp_path):
     clf = ConformalClassifier(alpha=0.1, members=[Forest(trees=5)], random_state=0)
     clf.fit(X, Y, groups="class")

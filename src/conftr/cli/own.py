@@ -330,6 +330,12 @@ def export(
     alpha: Annotated[
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
     ] = None,
+    default: Annotated[
+        bool,
+        typer.Option(
+            help="Give the input `thresholds` a default; JavaScript can use it only without."
+        ),
+    ] = True,
     rows: Annotated[
         Path | None,
         typer.Option(help="Rows to compare the file with the model on.", show_default="made up"),
@@ -346,9 +352,11 @@ def export(
     with in_words(unless_written(out, f"{out} was written, and is whole.")), noted(lines(quiet)):
         from conftr.jobs import exporting
 
-        told = exporting.export(model, out, alpha=alpha, rows=rows, data_license=data_license)
+        words = exporting.export(
+            model, out, alpha=alpha, default=default, rows=rows, data_license=data_license
+        )
     if not quiet:
-        typer.echo(_paragraph(told))
+        typer.echo(_paragraph(words))
 
 
 def report(

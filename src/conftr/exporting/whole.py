@@ -42,6 +42,7 @@ def export(
     path: Path | str,
     *,
     alpha: float | None = None,
+    default: bool = True,
     rows: Any = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Path:
@@ -57,6 +58,8 @@ def export(
         clf: The classifier, fitted or calibrated. Members may be all of conftr's own kinds.
         path: The file; one that is there is replaced.
         alpha: The alpha of the default threshold; None for that of the classifier.
+        default: Whether `thresholds` has a default. Runtimes of JavaScript cannot be given an input
+            that has one; False makes it an input that must be given.
         rows: Rows to compare on, as in `predict_set`; None makes some up.
         metadata: More of it, such as the licence of the data.
 
@@ -71,9 +74,10 @@ def export(
     level = clf.alpha_ if alpha is None else checks.one_probability(alpha, "alpha")
     stack = clf.candidates_[0].stack
     some = checking.made_up(stack, len(clf.classes_)) if rows is None else rows
-    given = feeds(stack.reader, some)
-    margin = checking.margin(_model(clf, level, 0.0, {}), given, stack.logits(some), clf.score_)
-    content = _model(clf, level, margin, dict(metadata or {}))
+    given = feeds(stack.reader, some) | {THRESHOLDS: default_thresholds(clf.calibration_, level)}
+    first = _model(clf, level, 0.0, {}, default=default)
+    margin = checking.margin(first, given, stack.logits(some), clf.score_)
+    content = _model(clf, level, margin, dict(metadata or {}), default=default)
     checking.compare(content, given, expected(clf, some, level), margin)
     disk.write_whole(Path(path), content)
     return Path(path)
@@ -82,11 +86,11 @@ def export(
 def expected(clf: ConformalClassifier, rows: Any, alpha: float) -> npt.NDArray[np.bool_]:
     """The sets that the classifier makes with the default thresholds of the graph."""
     scores = clf.score_(clf.candidates_[0].stack.logits(rows))
-    found: npt.NDArray[np.bool_] = scores >= lowered(default(clf.calibration_, alpha))
+    found: npt.NDArray[np.bool_] = scores >= lowered(default_thresholds(clf.calibration_, alpha))
     return found
 
 
-def default(calibration: Calibration, alpha: float) -> npt.NDArray[np.float64]:
+def default_thresholds(calibration: Calibration, alpha: float) -> npt.NDArray[np.float64]:
     """The threshold (1, 1), or those of the classes (1, K).
 
     Where each group has its own, the lowest of them: it keeps the promise in every group.
@@ -95,7 +99,9 @@ def default(calibration: Calibration, alpha: float) -> npt.NDArray[np.float64]:
     return taus[None, :] if calibration.by == CLASS else taus.min(keepdims=True)[None, :]
 
 
-def _model(clf: ConformalClassifier, alpha: float, margin: float, more: dict[str, str]) -> bytes:
+def _model(
+    clf: ConformalClassifier, alpha: float, margin: float, more: dict[str, str], *, default: bool
+) -> bytes:
     if clf.score_ not in scoring.SCORES:
         raise ExportError(
             f"the score must be one of conftr's own to be exported; {score_name(clf.score_)} is "
@@ -104,7 +110,7 @@ def _model(clf: ConformalClassifier, alpha: float, margin: float, more: dict[str
     graph, classes = Graph(), len(clf.classes_)
     logits = stacks.logits(graph, clf.candidates_[0].stack, classes)
     values = scoring.SCORES[clf.score_](graph, logits)
-    taus = default(clf.calibration_, alpha)
+    taus = default_thresholds(clf.calibration_, alpha) if default else None
     tau = graph.input(THRESHOLDS, np.float64, ["rows_or_1", "classes_or_1"], taus)
     inside = scoring.reached(graph, values, tau, margin)
     size = total(graph, graph.cast(inside, np.int64), -1, keep=False)

@@ -22,6 +22,7 @@ def export(
     out: Path,
     *,
     alpha: float | None = None,
+    default: bool = True,
     rows: Path | None = None,
     data_license: str | None = None,
 ) -> str:
@@ -33,16 +34,18 @@ def export(
     """
     if out.suffix != ".onnx":
         raise DataError(f"the file must end in .onnx; got {out}.")
+    if not out.parent.is_dir() or out.is_dir():
+        raise DataError(f"{out} cannot be written: it must be a file in a folder that is there.")
     fault = disk.why_not_writable(out.parent)
-    if fault or out.is_dir():
-        raise DataError(f"{out} cannot be written: {fault or 'it is a folder'}.")
+    if fault:
+        raise DataError(f"{out} cannot be written: {fault}.")
     clf, shown = artefact.load(model), artefact.evidence(model)
     told = {} if shown is None else shown.provenance
     about = {name: str(told[name]) for name in ("file", "sha256") if name in told}
     if data_license:
         about["license"] = data_license
     some = None if rows is None else _rows(clf, rows, predicting.target_of(model))
-    whole.export(clf, out, alpha=alpha, rows=some, metadata=about)
+    whole.export(clf, out, alpha=alpha, default=default, rows=some, metadata=about)
     size = out.stat().st_size / 1e6
     compared = "made-up rows" if rows is None else f"rows of {rows}"
     return f"{out} has {size:.1f} MB; its sets on {compared} are those of the model."
