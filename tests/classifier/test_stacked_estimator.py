@@ -36,7 +36,7 @@ def test_members_and_head_are_told():
     clf = fitted()
     assert clf.planned_members(*frame(300)) == ["logistic regression", "extra trees"]
     names = {one.name for one in clf.tried_}
-    assert {"mean", "extra trees alone", "logistic regression alone"} <= names
+    assert {"mean of the members", "extra trees alone", "logistic regression alone"} <= names
     assert clf.candidates_[0].name == clf.method_
     assert clf.candidates_[-1].name.endswith(" alone")
     assert "out-of-fold training rows" in clf.why_
@@ -97,7 +97,9 @@ def test_wishes_reach_a_model_that_was_fitted_elsewhere():
 @pytest.mark.parametrize("head", ["mean", "conftr"])
 def test_a_head_that_was_asked_for(head):
     name = fitted(head=head).method_
-    assert {"mean": name == "mean", "conftr": "conformal training" in name}.get(head, True)
+    assert {"mean": name == "mean of the members", "conftr": "conformal training" in name}.get(
+        head, True
+    )
     assert head == "conftr" or "conformal" not in name
 
 

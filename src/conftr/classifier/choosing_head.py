@@ -31,8 +31,7 @@ from conftr.members.member import Fold, Numbers
 
 Labels: TypeAlias = npt.NDArray[Any]
 
-AUTO, BY_CROSS_ENTROPY, BY_CONFTR = "auto", "cross-entropy", "conftr"
-HEADS = (AUTO, head.MEAN, BY_CROSS_ENTROPY, BY_CONFTR)
+AUTO, BY_MEAN, BY_CROSS_ENTROPY, BY_CONFTR = HEADS = ("auto", "mean", "cross-entropy", "conftr")
 
 _ROWS = 10_000  # that a head learns from, at most
 _ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
@@ -117,7 +116,7 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
         task: What is wanted.
     """
     places, rows = _rows(said, labels, task)
-    tried = _linear(rows)[: 1 if task.head == head.MEAN else None]
+    tried = _linear(rows)[: 1 if task.head == BY_MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
     curve, point, by_weight = list[Point](), None, dict[float, _Candidate]()
     if _wants_matrices(rows, task):
@@ -215,7 +214,7 @@ def _wants_matrices(rows: _Rows, task: StackTask) -> bool:
         return False
     if task.shape is not None or task.head == BY_CONFTR:
         return classes <= MANY
-    return task.head != head.MEAN and len(rows.labels) >= _PER_ENTRY * classes**2
+    return task.head != BY_MEAN and len(rows.labels) >= _PER_ENTRY * classes**2
 
 
 def _with_matrices(
@@ -335,15 +334,15 @@ def _mean_cost(one: _Candidate) -> float:
 def _why(kept: _Candidate, mean: _Candidate, curve: Sequence[Point], point: Point | None) -> str:
     if point is not None and point.weight == 0:
         return (
-            f"Chosen: {kept.head.name}, without the wishes: following them did not lower the share "
-            f"of mixed sets, {100 * point.mixed:.1f} % on out-of-fold training rows."
+            f"The wishes are not followed: that did not lower the share of mixed sets, "
+            f"{100 * point.mixed:.1f} % on out-of-fold training rows."
         )
     if point is not None:
         return (
-            f"Chosen: {kept.head.name}. On out-of-fold training rows {100 * point.mixed:.1f} % of "
-            f"the sets concerned hold what they should not, at {point.size:.2f} classes a set; "
+            f"On out-of-fold training rows {100 * point.mixed:.1f} % of the sets concerned hold "
+            f"what they should not, at {point.size:.2f} classes a set; "
             f"without wishes {100 * curve[0].mixed:.1f} % at {curve[0].size:.2f}."
         )
-    told = f"{kept.head.name}, mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
+    told = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
-    return f"Chosen: {told}{beside}."
+    return f"{told}{beside}."

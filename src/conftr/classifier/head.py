@@ -23,7 +23,7 @@ from conftr.conformal.arrays import log_softmax
 from conftr.features.columns import Json
 from conftr.members.member import Files, MemberError, Numbers, floored
 
-MEAN, WEIGHTS = "mean", "weighted members"
+MEAN, WEIGHTS = "mean of the members", "weighted members"
 
 _FILE = "head.safetensors"
 _RIDGE = 1e-4  # on the distance from the mean

@@ -140,7 +140,7 @@ def described(found: FittedStack, n: int) -> DescribedStack:
         (member,) = found.stack.members
         words = f"{member.words}, fitted on {n:,} examples." if n else f"{member.words}, as given."
         kept = Candidate(member.name, words, None, found.stack)
-        return DescribedStack((kept,), (), (), f"{member.name}: it was asked for.{left}")
+        return DescribedStack((kept,), (), (), f"It was asked for.{left}")
     sizes = {one.name: one.size for one in found.chosen.measured}
     name = found.chosen.head.name
     kept = Candidate(name, _words(found.stack, sizes[name], n), sizes[name], found.stack)
