@@ -30,7 +30,7 @@ def test_a_member_that_says_nothing_is_not_heard():
     found = choose_head([noise(), good], labels, StackTask(CLASSES, 0.1))
     assert found.places == [1]
     assert found.head.weights.shape == (1,)
-    assert "mean set size" in found.why
+    assert "Mean set size" in found.why
 
 
 def test_members_that_complete_each_other_are_both_heard_and_better_than_their_mean():
@@ -41,7 +41,7 @@ def test_members_that_complete_each_other_are_both_heard_and_better_than_their_m
     found = choose_head(said, labels, StackTask(CLASSES, 0.1))
     sizes = {one.name: one.size for one in found.measured}
     assert found.places == [0, 1]
-    assert sizes[found.head.name] <= sizes["mean"]
+    assert sizes[found.head.name] <= sizes["mean of the members"]
     assert found.measured[0].name == found.head.name
 
 

@@ -392,7 +392,7 @@ def test_the_time_limit():
 
 
 def test_what_was_asked_for_is_trained_however_short_the_time():
-    settings = SMALL | {"epochs": None, "method": "conformal", "time_limit": 0}
+    settings = SMALL | {"epochs": None, "method": "conftr", "time_limit": 0}
     clf = ConformalClassifier(shape=SHAPE, **settings).fit(X, Y)
     assert clf.method_ == WISHED
     assert clf.epochs_ == 1
@@ -817,7 +817,7 @@ def test_ten_thousand_classes():
     [
         ({"alpha": 0}, "alpha must lie strictly between 0 and 1; got 0"),
         ({"alpha": 1.5}, "alpha must lie strictly between 0 and 1; got 1.5"),
-        ({"method": "magic"}, "method must be one of auto, cross-entropy, conformal or an"),
+        ({"method": "magic"}, "method must be one of auto, cross-entropy, conftr or an"),
         ({"method": conftr.ConfTr}, "method must be one of"),
         ({"score": "lac"}, "score must be one of thr, aps, raps"),
         ({"shape": conftr.Shape(avoid=[("cat", "cow")]), "method": "auto"}, "no class 'cow'"),

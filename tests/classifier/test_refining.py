@@ -50,7 +50,7 @@ def wished():
 
 def test_neither_calibration_nor_test_labels_have_a_say():
     parts = fitting.divided(order(X, seed_of(TASK.seed)), TASK)
-    calibrating = parts.drawn.places < calibration_size(parts.drawn.examples, TASK.alpha)
+    calibrating = parts.drawn.places < calibration_size(parts.drawn.examples, TASK.clf.alpha)
     others = np.concatenate([parts.test, parts.rest[calibrating]])
     assert len(others) == 220 + 176
     wrong = Y.copy()

@@ -27,7 +27,7 @@ _BATCH = 1024
 _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
-_DECAY = 100.0  # over the number of rows: the decay of A and b
+_DECAY = 10.0  # over the number of rows: the decay of A and b
 _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
