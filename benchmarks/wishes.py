@@ -2,10 +2,10 @@
 
     python benchmarks/wishes.py wine 301 302      a name and seeds
 
-The wishes are fixed below, without a weight: the knee of their curve is taken, on training rows. They
-are compared with the same members under the head without wishes. Data are those of `defaults.py`, and of `clothes` and
-`crashes` rows that the stories in docs/own-data.md do not use. Another seed means other test rows,
-calibration rows and networks.
+The wishes are fixed below, without a weight: the knee of their curve is taken, on training rows.
+They are compared with the same members under the head without wishes. Data are those of
+`defaults.py`, and of `clothes` and `crashes` rows that the stories in docs/own-data.md do not use.
+Another seed means other test rows, calibration rows and members.
 """
 
 import subprocess
