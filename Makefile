@@ -9,8 +9,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 demo: .venv/demo
 	$(BIN)/conftr demo
 
+# A worker that is done takes tests from the other; in whole files the longest would end alone.
 test: setup lint
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 # What takes long: processes killed and taken up, clusters, whole scripts.
 test-slow: setup

@@ -1022,11 +1022,12 @@ def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
     assert len(pl.read_csv(tmp_path / "sets.csv")) == 500
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(outside):
-    command = [sys.executable, "-m", "conftr", "predict", outside / "model", outside / "large.csv"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as child:
-        assert child.stdout.readline() == "row,set,size,likeliest,p_blue,p_green,p_red\n"
-        child.stdout.close()
-        assert child.wait(timeout=processes.PATIENCE) == 0
-        assert "Traceback" not in child.stderr.read()
+def test_a_reader_that_has_seen_enough_is_no_error(outside, streams):
+    os.mkfifo(streams / "stdout.txt")
+    asked = "predict", outside / "model", outside / "large.csv"
+    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+        with (streams / "stdout.txt").open() as sets:
+            assert sets.readline() == "row,set,size,likeliest,p_blue,p_green,p_red\n"
+        child.process.join(processes.PATIENCE)
+    assert child.process.exitcode == 0
+    assert "Traceback" not in (streams / "stderr.txt").read_text()
