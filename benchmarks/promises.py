@@ -1,6 +1,6 @@
 """Coverage of weighted and of cross-conformal sets beside what they promise, in simulation.
 
-    python benchmarks/promises.py [--trials 500]
+    python benchmarks/promises.py [--trials 300]
 
 Weighted: rows are easy or hard, and hard ones are more frequent among new rows than among those
 that calibrate, by a known factor. Cross-conformal: logistic regression on few rows of three
@@ -75,7 +75,7 @@ def line(name, promise, shares):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--trials", type=int, default=300)
     trials = parser.parse_args().trials
     warnings.simplefilter("ignore", conftr.CalibrationWarning)
     print(f"alpha {ALPHA}, {trials} trials each; ± is one standard error")
