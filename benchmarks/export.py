@@ -4,8 +4,8 @@
 
 The default model of three tables (see tables.py) and of scikit-learn's digits, as images, is
 fitted, saved, loaded and exported; a model that is in --models already is taken. Rows are those
-that neither trained nor calibrated, as many times as it takes, each number moved by a hundredth of its
-column's deviation so that no two are equal. Sets of the file in onnxruntime are compared with
+that neither trained nor calibrated, as many times as it takes, each number moved by a hundredth of
+its column's deviation so that no two are equal. Sets of the file in onnxruntime are compared with
 `predict_set`, which is what `conftr predict` writes. Seconds are the processor's, of all threads,
 which other work on the machine hardly adds to.
 """

@@ -50,7 +50,7 @@ def test_company_is_measured_on_the_pool_alone():
     rows = conftr.evaluate(mean, y[:600], score=conftr.thr, alpha=0.1, n_cal=300, splits=3)
     size = np.mean([row["inefficiency"] for row in rows])
     assert found["average"][0]["inefficiency"]["mean"] == pytest.approx(size, abs=1e-6)
-    assert found["head_kind"] in ("mean", "weights")
+    assert found["head_kind"] in ("mean of the members", "weighted members")
     sharp = [trial._replace(logits=50 * trial.logits) for trial in trials]
     again = company(evaluation, sharp, prepared)["head"][0]["inefficiency"]["mean"]
     assert again == pytest.approx(found["head"][0]["inefficiency"]["mean"], rel=0.03)
