@@ -37,6 +37,7 @@ _ROWS = 10_000  # that a head learns from, at most
 _ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
 _PER_ENTRY = 20  # rows for each entry of a matrix that is tried for size alone
 _PER_NUMBER = 4  # rows for each number of a hidden layer that is tried
+_WISHED_DECAY = 10.0  # over the number of rows, of a head that follows wishes
 _BEYOND = 2.0  # standard errors by which a head with many numbers must be better
 _NEGLIGIBLE = 0.001  # rise of cross-entropy, as a share of it, for which no member is kept
 
@@ -231,6 +232,7 @@ def _with_matrices(
             f"head with wishes of weight {weight:g}",
             shape.loss_matrix(classes),
             shape.class_weights(classes),
+            decay=_WISHED_DECAY,
         )
         for weight, shape in shapes.items()
     ]

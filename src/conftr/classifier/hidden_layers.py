@@ -116,6 +116,7 @@ def train(
                 "loss_matrix": [aim.loss_matrix for aim, _ in trials],
                 "class_weights": [aim.class_weights for aim, _ in trials],
                 "size_weight": [aim.size_weight for aim, _ in trials],
+                "weight_decay": [aim.weight_decay(size) for aim, _ in trials],
             },
             progress=step,
         )

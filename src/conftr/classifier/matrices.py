@@ -27,7 +27,6 @@ _BATCH = 1024
 _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
-_DECAY = 10.0  # over the number of rows: the decay of A and b
 _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
@@ -36,13 +35,19 @@ class Aim:
     """What a matrix is trained for, as fields of `ConfTr`.
 
     name: for people. loss_matrix: L (K, K), 0 for no class loss. class_weights: omega (K,).
-    size_weight: 0 leaves cross-entropy alone.
+    size_weight: 0 leaves cross-entropy alone. decay: over the number of rows, that of A and b: for
+        size alone a head stays near the members, and a wish has to move it.
     """
 
     name: str
     loss_matrix: Numbers
     class_weights: Numbers
     size_weight: float = 1.0
+    decay: float = 100.0
+
+    def weight_decay(self, n: int) -> float:
+        """The decay of n rows; the fewer, the stronger."""
+        return min(0.1, self.decay / n)
 
 
 class Matrix(NamedTuple):
@@ -130,6 +135,7 @@ def train(
                 "loss_matrix": [aim.loss_matrix for aim, _ in trials],
                 "class_weights": [aim.class_weights for aim, _ in trials],
                 "size_weight": [aim.size_weight for aim, _ in trials],
+                "weight_decay": [aim.weight_decay(size) for aim, _ in trials],
             },
             progress=step,
         )
@@ -171,6 +177,4 @@ def plan_for(n: int, square: float) -> Plan:
     """A few hundred steps, the shorter the longer inputs are (square: their mean square)."""
     batch = min(_BATCH, n)
     rate = _LEARNING_RATE * _SQUARE / max(square, 1.0)
-    # The fewer rows, the closer to the members it stays.
-    sgd = SGD(rate, weight_decay=min(0.1, _DECAY / n), schedule=cosine)
-    return Plan(max(1, _STEPS // (n // batch)), batch, sgd)
+    return Plan(max(1, _STEPS // (n // batch)), batch, SGD(rate, schedule=cosine))
