@@ -4,10 +4,10 @@
 
 The default model of three tables (see tables.py) and of scikit-learn's digits, as images, is
 fitted, saved, loaded and exported; a model that is in --models already is taken. Rows are those
-that neither trained nor calibrated, as many times as it takes, each number moved by a hundredth of
-its column's deviation so that no two are equal. Sets of the file in onnxruntime are compared with
-`predict_set`, which is what `conftr predict` writes. Seconds are the processor's, of all threads,
-which other work on the machine hardly adds to.
+of the table that were not learned from, as many times as it takes, each number moved by a
+hundredth of its column's deviation so that no two are equal. Sets of the file in onnxruntime are
+compared with `predict_set`, which is what `conftr predict` writes. Seconds are the processor's, of
+all threads, which other work on the machine hardly adds to.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def examples(name, folder):
     if name == PICTURES:
         X, y = load_digits(return_X_y=True)
         order = np.random.default_rng(0).permutation(len(y))
-        images = X.reshape(-1, 8, 8).astype(np.float32)
+        images = X.reshape(-1, 8, 8, 1).astype(np.float32)
         return images[order[:1300]], y[order[:1300]], images[order[1300:]]
     table = load(name, folder)
     order = np.random.default_rng(0).permutation(len(table.y))

@@ -132,6 +132,17 @@ def test_a_stack_with_its_head(classes, with_matrix):
     np.testing.assert_allclose(said_by(stack, new, classes), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("member", [FOREST, LEAVES, Logistic()], ids=lambda one: one.name)
+def test_pixels_are_columns_to_what_is_no_network(member):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90).astype(np.int32)
+    x = (rng.integers(0, 60, (90, 4, 5, 2)) + 60 * y[:, None, None, None]).astype(np.uint8)
+    stack = Stack((fitted(member, x, y)[0],), None)
+    expected = stack.logits(x)
+    expected = expected - np.log(np.exp(expected).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(said_by(stack, x, 3), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(9, 8), (8, 9, 3)])
 @pytest.mark.parametrize("architecture", [None, ConvNet], ids=["MLP", "ConvNet"])
 def test_images(shape, architecture):
@@ -139,7 +150,13 @@ def test_images(shape, architecture):
     y = rng.integers(0, 3, 90).astype(np.int32)
     x = rng.integers(0, 255, (90, *shape)).astype(np.uint8)
     network = Network(
-        decays=(0.0005,), seeds=2, hidden=(6,), architecture=architecture, steps=10, batch_size=30
+        decays=(0.0005,),
+        seeds=2,
+        hidden=(6,),
+        architecture=architecture,
+        steps=10,
+        batch_size=30,
+        learning_rate=0.01,
     )
     one = fitted(network, x, y)[0]
     stack = Stack((one,), None)

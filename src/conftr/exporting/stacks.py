@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from conftr.classifier.stack import Stack
 from conftr.exporting import networks, trees
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.rows import read
+from conftr.features.encoding import Images
 from conftr.members.boosted import BoostedTrees
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.forest import Trees
@@ -27,26 +29,41 @@ def logits(graph: Graph, stack: Stack, classes: int) -> str:
         raise ExportError(
             "members that read the same rows in different ways cannot be exported together."
         )
-    inputs = {key: read(graph, reader, classes) for key, reader in readers.items()}
+    inputs = {key: _Inputs(graph, reader, classes) for key, reader in readers.items()}
     said = [_member(graph, inputs[id(one.reader)], one) for one in stack.members]
     return said[0] if stack.head is None else _headed(graph, said, stack.head, classes)
 
 
-def _member(graph: Graph, inputs: str, member: FittedMember) -> str:
+class _Inputs:
+    """What a reader makes of rows: as it is for networks, a matrix of doubles for all others."""
+
+    def __init__(self, graph: Graph, reader: Any, classes: int) -> None:
+        self._graph, self._images = graph, isinstance(reader, Images)
+        self.whole = read(graph, reader, classes)
+
+    @cached_property
+    def matrix(self) -> str:
+        """Rows (n, d); of an image its pixels in a row."""
+        if not self._images:
+            return self.whole
+        return self._graph.cast(self._graph.op("Flatten", self.whole, axis=1), np.float64)
+
+
+def _member(graph: Graph, inputs: _Inputs, member: FittedMember) -> str:
     return networks.averaged(graph, [_model(graph, inputs, model) for model in member.models])
 
 
-def _model(graph: Graph, inputs: str, model: Any) -> str:
+def _model(graph: Graph, inputs: _Inputs, model: Any) -> str:
     if isinstance(model, Trees):
-        return trees.forest(graph, inputs, model)
+        return trees.forest(graph, inputs.matrix, model)
     if isinstance(model, BoostedTrees):
-        return trees.boosted(graph, inputs, model)
+        return trees.boosted(graph, inputs.matrix, model)
     if isinstance(model, LinearModel):
-        return networks.linear(graph, inputs, model)
+        return networks.linear(graph, inputs.matrix, model)
     if isinstance(model, OutputColumns):
-        return _outputs(graph, inputs, model)
+        return _outputs(graph, inputs.whole, model)
     if model.kind == "network":  # its module brings JAX
-        return networks.network(graph, inputs, model)
+        return networks.network(graph, inputs.whole, model)
     raise ExportError(
         f"{model.words} cannot be exported: it is no member of conftr's own. Export it in its "
         f"library's way, calibrate its outputs (members=conftr.members.Logits(classes)), and "
