@@ -151,7 +151,7 @@ def test_images(shape, architecture):
     x = rng.integers(0, 255, (90, *shape)).astype(np.uint8)
     network = Network(
         decays=(0.0005,),
-        seeds=2,
+        seeds=1 if architecture else 2,
         hidden=(6,),
         architecture=architecture,
         steps=10,
