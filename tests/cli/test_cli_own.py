@@ -351,6 +351,15 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as a terminal has it, also where tests run in the background, which ignores it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_says_what_was_written(probabilities, tmp_path, monkeypatch):
     """Before the model is, during the moves on the disk, and after: each is told as it is."""
     ran(*probabilities, "--alpha", 0.1)
