@@ -23,7 +23,7 @@ labels = generator.integers(0, 5, 2000)
 logits = generator.normal(size=(2000, 5)) + 3 * np.eye(5)[labels]
 scores = conftr.aps(logits, generator.random(2000))
 tau = conftr.calibrate(scores[:1000], labels[:1000], alpha=0.1)
-sets = conftr.predict(scores[1000:], tau)
+sets = conftr.predict_set(scores[1000:], tau)
 covered = conftr.coverage(sets, labels[1000:])
 assert 0.85 < covered < 0.95, covered
 loss = conftr.ConfTr(alpha=0.1, quantile=conftr.Nearest(0.1))(logits, labels)
