@@ -338,7 +338,8 @@ with connect(sys.argv[2]):
 
 def killed_driver(place, address):
     """Another process sweeps, as Ray's client, and is killed once something was measured."""
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    here = Path(__file__).parent
+    paths = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-c", DRIVER, str(place), address]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths}, **pipes) as driver:
