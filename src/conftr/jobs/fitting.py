@@ -22,6 +22,7 @@ from conftr.data import DataError
 from conftr.data.own import Own
 from conftr.jobs.showing import cells, pictures
 from conftr.members import boosted
+from conftr.members.forest import RANDOM
 
 SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 
@@ -94,7 +95,8 @@ def _plan(clf: ConformalClassifier, own: Own) -> str:
     names = clone(clf).planned_members(own.X, own.y)
     folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
     told = f"To be fitted: {', '.join(names)}{folds}."
-    if clf.members == AUTO and len(names) > 1 and not boosted.is_here():
+    tables = RANDOM in names  # pictures have no boosted trees in any case
+    if tables and clf.members == AUTO and not boosted.is_here():
         told += " Boosted trees are left out: pip install 'conftr[boosted]' adds LightGBM."
     return told
 
