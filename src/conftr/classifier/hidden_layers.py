@@ -6,24 +6,19 @@ once on all rows: that one is kept. All train side by side in one compiled progr
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from conftr.classifier.head import HiddenLayer
-from conftr.classifier.matrices import Aim, objective_for, plan_for
-from conftr.conformal.quantile import CalibrationWarning
+from conftr.classifier.matrices import Aim, Report, plan_for, side_by_side
 from conftr.members.member import Fold, Numbers
-from conftr.training import Progress as Epoch
-from conftr.training import TrainingSet, TrainingWarning, fit, trial_keys
+from conftr.training import TrainingSet
 from conftr.training.models import Array, Key
-
-Report: TypeAlias = Callable[[int, int], None]
 
 WIDTH = 16
 
@@ -98,28 +93,15 @@ def train(
     inputs = np.concatenate([combined, said], axis=1).astype(np.float32)
     model = ResidualLayer(classes, said.shape[1])
 
-    def step(now: Epoch) -> None:
-        if report is not None:
-            report(now.epoch, now.epochs)
-
-    with warnings.catch_warnings():
-        for category in (TrainingWarning, CalibrationWarning):
-            warnings.simplefilter("ignore", category)
-        fitted = fit(
-            trial_keys(seed, 1)[np.zeros(len(trials), int)],
-            model,
-            TrainingSet(inputs, np.asarray(labels, np.int32)),
-            objective_for(alpha, classes, plan.batch_size),
-            plan,
-            rows=np.stack([rows[:size] for _, rows in trials]),
-            vary={
-                "loss_matrix": [aim.loss_matrix for aim, _ in trials],
-                "class_weights": [aim.class_weights for aim, _ in trials],
-                "size_weight": [aim.size_weight for aim, _ in trials],
-                "weight_decay": [aim.weight_decay(size) for aim, _ in trials],
-            },
-            progress=step,
-        )
+    fitted = side_by_side(
+        model,
+        TrainingSet(inputs, np.asarray(labels, np.int32)),
+        [(aim, rows[:size]) for aim, rows in trials],
+        plan,
+        alpha=alpha,
+        seed=seed,
+        report=report,
+    )
     each = len(folds) + 1
     found = [_layer(fitted.trial(i).params) for i in range(len(trials))]
     groups = [found[i : i + each] for i in range(0, len(found), each)]

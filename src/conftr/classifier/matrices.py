@@ -117,28 +117,15 @@ def train(
     trials = [(aim, fold) for aim in wanted for fold in folds]
     plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
 
-    def step(now: Epoch) -> None:
-        if report is not None:
-            report(now.epoch, now.epochs)
-
-    with warnings.catch_warnings():
-        for category in (TrainingWarning, CalibrationWarning):
-            warnings.simplefilter("ignore", category)
-        fitted = fit(
-            trial_keys(seed, 1)[np.zeros(len(trials), int)],
-            Residual(classes),
-            TrainingSet(combined.astype(np.float32), np.asarray(labels, np.int32)),
-            objective_for(alpha, classes, plan.batch_size),
-            plan,
-            rows=np.stack([fold.train[:size] for _, fold in trials]),
-            vary={
-                "loss_matrix": [aim.loss_matrix for aim, _ in trials],
-                "class_weights": [aim.class_weights for aim, _ in trials],
-                "size_weight": [aim.size_weight for aim, _ in trials],
-                "weight_decay": [aim.weight_decay(size) for aim, _ in trials],
-            },
-            progress=step,
-        )
+    fitted = side_by_side(
+        Residual(classes),
+        TrainingSet(combined.astype(np.float32), np.asarray(labels, np.int32)),
+        [(aim, fold.train[:size]) for aim, fold in trials],
+        plan,
+        alpha=alpha,
+        seed=seed,
+        report=report,
+    )
     shape = (len(wanted), len(folds), -1, classes)
     matrices = np.asarray(fitted.params["matrix"], np.float64).reshape(shape)
     biases = np.asarray(fitted.params["bias"], np.float64).reshape(shape)[:, :, 0]
@@ -147,6 +134,44 @@ def train(
         for aim, own, bias in zip(wanted, matrices, biases, strict=True)
         if np.isfinite(own).all() and np.isfinite(bias).all()
     ]
+
+
+def side_by_side(
+    model: Any,
+    data: TrainingSet,
+    trials: Sequence[tuple[Aim, Any]],
+    plan: Plan,
+    *,
+    alpha: float,
+    seed: int,
+    report: Report | None,
+) -> Any:
+    """Train a model for each trial, an aim and as many rows in each, in one compiled program."""
+    aims, classes = [aim for aim, _ in trials], len(trials[0][0].class_weights)
+    size = len(trials[0][1])
+
+    def step(now: Epoch) -> None:
+        if report is not None:
+            report(now.epoch, now.epochs)
+
+    with warnings.catch_warnings():
+        for category in (TrainingWarning, CalibrationWarning):
+            warnings.simplefilter("ignore", category)
+        return fit(
+            trial_keys(seed, 1)[np.zeros(len(trials), int)],
+            model,
+            data,
+            objective_for(alpha, classes, plan.batch_size),
+            plan,
+            rows=np.stack([rows for _, rows in trials]),
+            vary={
+                "loss_matrix": [aim.loss_matrix for aim in aims],
+                "class_weights": [aim.class_weights for aim in aims],
+                "size_weight": [aim.size_weight for aim in aims],
+                "weight_decay": [aim.weight_decay(size) for aim in aims],
+            },
+            progress=step,
+        )
 
 
 def _kept(
