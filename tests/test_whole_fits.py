@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 
 from conftr import ConformalClassifier
 from conftr.conformal.quantile import rank
-from conftr.data.own import Own
+from conftr.data.user_files import UserData
 from conftr.jobs import fitting, predicting
 
 FITS = int(os.environ.get("CONFTR_FITS", "10"))
@@ -80,7 +80,7 @@ def fitted(x, y, seed, groups=None):
     """As `conftr fit` learns from a file."""
     settings = {"method": "cross-entropy", "time_limit": 0, "random_state": seed}
     task = fitting.FitTask(ConformalClassifier(ALPHA, **settings))
-    return fitting.fit(Own(x, y, groups, {}), task, lambda *_: None)
+    return fitting.fit(UserData(x, y, groups, {}), task, lambda *_: None)
 
 
 def copies(seed):

@@ -15,7 +15,7 @@ from conftr.classifier import artefact
 from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
 from conftr.classifier.division import calibration_size, held_out, order, seed_of
 from conftr.cli import app
-from conftr.data.own import Own
+from conftr.data.user_files import UserData
 from conftr.jobs import fitting
 
 NAMES = np.array(["cat", "dog", "eel"])
@@ -55,7 +55,7 @@ def test_neither_calibration_nor_test_labels_have_a_say():
     assert len(others) == 220 + 176
     wrong = Y.copy()
     wrong[others] = np.roll(NAMES, 1)[np.searchsorted(NAMES, Y[others])]
-    one, other = (fitting.fit(Own(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))
+    one, other = (fitting.fit(UserData(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))
     assert one.tuning_ == other.tuning_
     assert one.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
     assert one.tried_ == other.tried_

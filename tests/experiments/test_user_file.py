@@ -14,7 +14,7 @@ from conftr.classifier import artefact, estimator
 from conftr.classifier.division import order, seed_of
 from conftr.cli import app
 from conftr.data import DataError
-from conftr.data.own import Wanted, read
+from conftr.data.user_files import Roles, read
 from conftr.experiments.user_file import chosen_for_fit, dataset_of, rows_to_learn_from
 from conftr.jobs import fitting
 from conftr.search.settings import SettingsFile
@@ -59,7 +59,7 @@ def held_out(own, task, monkeypatch):
 @pytest.mark.parametrize("share", [None, 0.05, 0.3])
 @pytest.mark.parametrize("seed", [0, 5])
 def test_no_fit_with_the_same_seed_holds_out_what_was_swept(file, monkeypatch, alpha, share, seed):
-    own = read(file, Wanted("kind"))
+    own = read(file, Roles("kind"))
     ours = set(rows_to_learn_from(own, seed=seed))
     task = fitting.FitTask(ConformalClassifier(alpha, random_state=seed), test_share=share)
     assert len(ours) == 71
@@ -69,12 +69,12 @@ def test_no_fit_with_the_same_seed_holds_out_what_was_swept(file, monkeypatch, a
 def test_a_fit_that_would_is_refused(file):
     task = fitting.FitTask(test_share=0.45)
     with pytest.raises(DataError, match="--test-share is too large: with the 32 rows that calib"):
-        fitting.fit(read(file, Wanted("kind")), task, lambda *_: None)
+        fitting.fit(read(file, Roles("kind")), task, lambda *_: None)
 
 
 def test_nor_does_the_estimator(file, monkeypatch):
     """Which takes up by hand what a sweep has found; from a table of any library."""
-    own, seen = read(file, Wanted("kind")), []
+    own, seen = read(file, Roles("kind")), []
     frame = pd.read_csv(file).drop(columns="kind")
     for X in (own.X, frame):
         clf = ConformalClassifier(members=GaussianNB(), random_state=0)
@@ -86,7 +86,7 @@ def test_nor_does_the_estimator(file, monkeypatch):
 
 
 def test_other_content_is_another_dataset(file):
-    own = read(file, Wanted("kind"))
+    own = read(file, Roles("kind"))
     one, other = (dataset_of(own, str(file), seed=seed) for seed in (0, 1))
     assert one.name.startswith("wine-")
     assert one.name != other.name
@@ -119,7 +119,7 @@ def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
 
 
 def test_a_fit_trains_as_the_settings_say(file):
-    own = read(file, Wanted("kind"))
+    own = read(file, Roles("kind"))
     settings = {"model": "mlp:8", "epochs": 3, "batch_size": 20, "learning_rate": 0.2}
     one = {name: (value,) for name, value in {**settings, "temperature": 0.5}.items()}
     found = SettingsFile(by_method={"conftr-class": one}, alphas=(0.2,))

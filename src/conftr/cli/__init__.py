@@ -6,8 +6,16 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli import data, experiments, own, paper, sweep
+from conftr.cli import data, experiments, paper
+from conftr.cli.calibrate import calibrate
 from conftr.cli.console import keep_standard_output
+from conftr.cli.demo import demo
+from conftr.cli.export import export
+from conftr.cli.fit import fit
+from conftr.cli.monitor import monitor
+from conftr.cli.predict import predict
+from conftr.cli.report import report
+from conftr.cli.sweep import sweep
 
 app = typer.Typer(
     help="Classifiers that answer with a set of classes, trained through conformal prediction.",
@@ -16,16 +24,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (
-    own.fit,
-    own.predict,
-    own.calibrate,
-    own.monitor,
-    own.export,
-    own.report,
-    own.demo,
+    fit,
+    predict,
+    calibrate,
+    monitor,
+    export,
+    report,
+    demo,
     experiments.compare,
     experiments.table,
-    sweep.sweep,
+    sweep,
     paper.reproduce,
 ):
     app.command()(verb)

@@ -14,7 +14,7 @@ from conftr.cli import console
 from conftr.cli import options as opt
 
 if TYPE_CHECKING:
-    from conftr.data.own import Wanted
+    from conftr.data.user_files import Roles
     from conftr.experiments.runner import Workspace
     from conftr.search.cost import Cost
     from conftr.search.settings import SettingsFile
@@ -93,14 +93,14 @@ def sweep(
     """
     quiet = quiet or as_json
     with console.in_words():
-        from conftr.data.own import Wanted
+        from conftr.data.user_files import Roles
         from conftr.experiments.sweeping import measurements, run_sweeps, without_record
         from conftr.search.cost import cost
 
         out, file = sys.stdout, _file(grid, methods, alpha)
         with console.connected(ray) as executor:
             with console.watched(quiet) as display:
-                columns = Wanted(
+                columns = Roles(
                     target, labels, drop=tuple(drop or ()), categories=tuple(category or ())
                 )
                 workspace = console.workspace(results, runs, data_dir, display)
@@ -133,17 +133,17 @@ def _file(grid: Path | None, methods: str | None, alpha: float | None) -> Settin
     return file
 
 
-def _dataset(data: str, columns: Wanted, workspace: Workspace, seed: int) -> tuple[str, Workspace]:
+def _dataset(data: str, columns: Roles, workspace: Workspace, seed: int) -> tuple[str, Workspace]:
     """The name of the data, and the workspace that has them."""
-    from conftr.data.own import read
+    from conftr.data.user_files import read
     from conftr.experiments.user_file import dataset_of
 
     if not Path(data).suffix:
         return data, workspace
-    own = read(data, columns)
-    for note in own.notes:
+    given = read(data, columns)
+    for note in given.notes:
         workspace.display.note(note)
-    dataset = dataset_of(own, data, seed=seed)
+    dataset = dataset_of(given, data, seed=seed)
     return dataset.name, replace(workspace, load={dataset.name: dataset}.__getitem__)
 
 

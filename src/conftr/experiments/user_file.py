@@ -15,7 +15,7 @@ from conftr import features
 from conftr.classifier import labels
 from conftr.classifier.division import Rows, order, seed_of
 from conftr.data import Dataset, Normalisation
-from conftr.data.own import Own
+from conftr.data.user_files import UserData
 from conftr.machine.digests import of_arrays
 from conftr.machine.plain_data import build
 from conftr.search.methods import objective_of
@@ -23,9 +23,9 @@ from conftr.search.settings import SettingsFile
 from conftr.search.space import SGD, configured
 
 
-def dataset_of(own: Own, file: str, *, seed: int) -> Dataset:
+def dataset_of(given: UserData, file: str, *, seed: int) -> Dataset:
     """The rows to learn from, encoded, in a dataset named by the file and its content."""
-    mine = own.take(rows_to_learn_from(own, seed=seed))
+    mine = given.take(rows_to_learn_from(given, seed=seed))
     classes, y = labels.learn(mine.y)
     encoding = features.learn(mine.X)
     x = encoding.encode(mine.X)
@@ -47,13 +47,13 @@ class Chosen(NamedTuple):
 
 
 def chosen_for_fit(
-    file: SettingsFile, own: Own, name: str, *, alpha: float | None, seed: int
+    file: SettingsFile, given: UserData, name: str, *, alpha: float | None, seed: int
 ) -> Chosen:
     """How `conftr fit` trains with the first method of a settings file.
 
     Args:
         file: settings of which there is one value each.
-        own: the rows that it is given.
+        given: the rows that it is given.
         name: of their file.
         alpha: what was asked for; None for that of the settings, else 0.1.
         seed: as in `conftr fit`.
@@ -66,7 +66,7 @@ def chosen_for_fit(
             some may calibrate now; or ask for what `ConformalClassifier` cannot do.
     """
     alpha = (file.alphas or (0.1,))[0] if alpha is None else alpha
-    rows = dataset_of(own, name, seed=seed).name
+    rows = dataset_of(given, name, seed=seed).name
     searched = str(file.searched.get("data", rows))
     if searched.rpartition("-")[2] != rows.rpartition("-")[2]:  # the digests of the rows
         raise ValueError(
@@ -99,6 +99,6 @@ def _training(file: SettingsFile, alpha: float) -> dict[str, Any]:
     }
 
 
-def rows_to_learn_from(own: Own, *, seed: int) -> Rows:
+def rows_to_learn_from(given: UserData, *, seed: int) -> Rows:
     """The rows that `conftr fit` with this seed never tests or calibrates on."""
-    return order(own.X, seed_of(seed)).never_held_out
+    return order(given.X, seed_of(seed)).never_held_out

@@ -19,9 +19,9 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.conformal import checks
 from conftr.data import DataError
-from conftr.data.own import Own, Wanted, blocks, origin, places, read
-from conftr.data.own.examples import sha256
-from conftr.data.own.labels import Labels
+from conftr.data.user_files import Roles, UserData, blocks, origin, places, read
+from conftr.data.user_files.examples import sha256
+from conftr.data.user_files.labels import Labels
 from conftr.jobs.fitting import FitTask, Result, divided, show
 from conftr.jobs.predicting import as_taken, group_column, inputs_of
 from conftr.members.elsewhere import Logits, Probabilities
@@ -32,7 +32,7 @@ OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
 }
 
 
-def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
+def _read_for(clf: ConformalClassifier, path: Path, wanted: Roles) -> UserData:
     """The rows of a file that have a label, read as the classifier learned to read its own."""
     inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *wanted.drop])
     parts = list(blocks(path, inputs, wanted))
@@ -45,7 +45,7 @@ def _read_for(clf: ConformalClassifier, path: Path, wanted: Wanted) -> Own:
     rows = labels.is_not_null().arg_true().to_numpy()
     if not len(rows):
         raise DataError(f"no row of {path} has a class.")
-    return Own(
+    return UserData(
         as_taken(clf, X[rows]),
         as_classes(labels[rows], clf.classes_.tolist()),
         pl.concat(named)[rows] if named else None,
@@ -66,7 +66,7 @@ def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
 
 
 def saved(
-    model: Path, file: Path, wanted: Wanted, task: FitTask, alpha: float | None
+    model: Path, file: Path, wanted: Roles, task: FitTask, alpha: float | None
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
@@ -77,22 +77,22 @@ def saved(
     wanted = _as_before(clf, wanted, told)
     learned_from = _refuse_training_file(clf, file, told)
     task = replace(task, by_class=wanted.by_class)
-    own = _read_for(clf, file, wanted)
+    given = _read_for(clf, file, wanted)
     before = None
     if _grouping(wanted) == clf.calibration_.by:
-        before = evidence_of(clf, own.X, own.y, groups=own.groups)
+        before = evidence_of(clf, given.X, given.y, groups=given.groups)
     is_outputs = clf.candidates_[0].stack.of_outputs
     seed = seed_of(task.seed)
-    parts = divided(by_number(len(own.y), seed) if is_outputs else order(own.X, seed), task)
-    fresh = own.take(parts.rest[parts.drawn.one_each(seed)])
+    parts = divided(by_number(len(given.y), seed) if is_outputs else order(given.X, seed), task)
+    fresh = given.take(parts.rest[parts.drawn.one_each(seed)])
     groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
     clf.calibrate(fresh.X, fresh.y, clf.alpha_ if alpha is None else alpha, groups)
     more = {"outputs": told["outputs"]} if is_outputs and "outputs" in told else learned_from
-    shown = show(clf, own.take(parts.test), task, more)
-    return Result(clf, shown, (*own.notes, *parts.notes)), before
+    shown = show(clf, given.take(parts.test), task, more)
+    return Result(clf, shown, (*given.notes, *parts.notes)), before
 
 
-def _as_before(clf: ConformalClassifier, wanted: Wanted, told: Mapping[str, Any]) -> Wanted:
+def _as_before(clf: ConformalClassifier, wanted: Roles, told: Mapping[str, Any]) -> Roles:
     """The same, with the target and the groups of the model where none are given."""
     asked = wanted.group_by
     wanted = replace(wanted, target=wanted.target or told.get("target"))
@@ -101,7 +101,7 @@ def _as_before(clf: ConformalClassifier, wanted: Wanted, told: Mapping[str, Any]
     return replace(wanted, groups=group_column(clf), by_class=clf.calibration_.by == CLASS)
 
 
-def _grouping(wanted: Wanted) -> Grouping:
+def _grouping(wanted: Roles) -> Grouping:
     if wanted.by_class:
         return CLASS
     return ALL if wanted.groups is None else Grouping("column", wanted.groups)
@@ -133,49 +133,49 @@ def _refuse_training_file(
     return {"learned_from": {name: first[name] for name in ("file", "sha256")}}
 
 
-def outputs(kind: str, file: Path, wanted: Wanted, task: FitTask, names: Sequence[str]) -> Result:
+def outputs(kind: str, file: Path, wanted: Roles, task: FitTask, names: Sequence[str]) -> Result:
     """Thresholds for probabilities or logits, a column for each class, computed anywhere.
 
     names: of the classes, in the order of the columns of an array.
     """
     # The column that makes groups is no class.
     drop = dict.fromkeys((*wanted.drop, *([wanted.groups] if wanted.groups else ())))
-    own = read(file, replace(wanted, drop=tuple(drop)))
-    classes = _columns(own, names)
-    labels = pl.Series("labels", own.y)
-    numbered = bool(names) and _are_places(own) and (places(labels, classes) < 0).any()
-    y = np.asarray(classes)[own.y] if numbered else as_classes(labels, classes)
-    own = replace(own, y=y, X=np.asarray(own.X))
+    given = read(file, replace(wanted, drop=tuple(drop)))
+    classes = _columns(given, names)
+    labels = pl.Series("labels", given.y)
+    numbered = bool(names) and _are_places(given) and (places(labels, classes) < 0).any()
+    y = np.asarray(classes)[given.y] if numbered else as_classes(labels, classes)
+    given = replace(given, y=y, X=np.asarray(given.X))
     task = replace(task, by_class=wanted.by_class)
-    parts = divided(by_number(len(own.y), seed_of(task.seed)), task)
-    fresh = own.take(parts.rest)
+    parts = divided(by_number(len(given.y), seed_of(task.seed)), task)
+    fresh = given.take(parts.rest)
     clf = clone(task.clf).set_params(members=OUTPUTS[kind](classes))
     clf.fit(fresh.X, fresh.y, "class" if task.by_class else fresh.groups)
     clf.why_ = "They were computed elsewhere; nothing was trained."
-    shown = show(clf, own.take(parts.test), task, {"outputs": kind})
-    return Result(clf, shown, (*own.notes, *parts.notes))
+    shown = show(clf, given.take(parts.test), task, {"outputs": kind})
+    return Result(clf, shown, (*given.notes, *parts.notes))
 
 
-def _are_places(own: Own) -> bool:
+def _are_places(given: UserData) -> bool:
     """Whether labels are whole numbers that say which column stands for the class."""
-    y = own.y
-    return y.dtype.kind == "i" and bool(y.min() >= 0 and y.max() < own.X.shape[1])
+    y = given.y
+    return y.dtype.kind == "i" and bool(y.min() >= 0 and y.max() < given.X.shape[1])
 
 
-def _columns(own: Own, names: Sequence[str]) -> list[Any]:
+def _columns(given: UserData, names: Sequence[str]) -> list[Any]:
     """The class that each column stands for."""
-    if isinstance(own.X, pl.DataFrame):
-        return own.X.columns
-    if own.X.ndim != 2:
+    if isinstance(given.X, pl.DataFrame):
+        return given.X.columns
+    if given.X.ndim != 2:
         raise DataError(
             f"outputs must have a row for each example and a column for each class, (n, K); got "
-            f"shape {own.X.shape}."
+            f"shape {given.X.shape}."
         )
-    width = own.X.shape[1]
-    if not names and _are_places(own):
+    width = given.X.shape[1]
+    if not names and _are_places(given):
         return list(range(width))
     if not names:
-        some = checks.listed(map(str, np.unique(own.y).tolist()))
+        some = checks.listed(map(str, np.unique(given.y).tolist()))
         raise DataError(
             f"labels such as {some} do not tell which of the {width} columns stands for which "
             f"class: say so with --classes, in the order of the columns. Labels 0 to {width - 1} "

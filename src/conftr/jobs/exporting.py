@@ -9,7 +9,7 @@ from typing import Any
 from conftr.classifier import artefact
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
-from conftr.data.own import Wanted, blocks
+from conftr.data.user_files import Roles, blocks
 from conftr.exporting import whole
 from conftr.jobs import predicting
 from conftr.machine import disk
@@ -53,7 +53,7 @@ def export(
 
 def _rows(clf: ConformalClassifier, path: Path, target: str | None) -> Any:
     """The first rows of a file, as the classifier takes them."""
-    wanted = Wanted(target=target, groups=predicting.group_column(clf))
+    wanted = Roles(target=target, groups=predicting.group_column(clf))
     inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups])
     first = next(islice(blocks(path, inputs, wanted, rows=_MOST), 1), None)
     if first is None:

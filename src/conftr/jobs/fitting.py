@@ -19,7 +19,7 @@ from conftr.classifier.estimator import ConformalClassifier, fit_in_order
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
-from conftr.data.own import Own
+from conftr.data.user_files import UserData
 from conftr.jobs.showing import cells, pictures
 from conftr.members import boosted
 from conftr.members.forest import RANDOM
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
 
 
 def fit(
-    own: Own,
+    given: UserData,
     task: FitTask,
     progress: Callable[[str, int, int], None],
     announce: Callable[[str], None] = lambda _: None,
@@ -74,10 +74,10 @@ def fit(
 
     progress: as in `ConformalClassifier`. announce: told what is going to be fitted.
     """
-    drawn = order(own.X, seed_of(task.seed))
+    drawn = order(given.X, seed_of(task.seed))
     parts = divided(drawn, task)
     _check_held_out(drawn, len(parts.test), task.clf.alpha)
-    learned, test = own.take(parts.rest), own.take(parts.test)
+    learned, test = given.take(parts.rest), given.take(parts.test)
     if not np.isin(test.y, learned.y).any():
         raise DataError(
             f"there is no row to test on: the {len(test.y):,} rows drawn for it are the only ones "
@@ -90,9 +90,9 @@ def fit(
     return Result(clf, show(clf, test, task), parts.notes)
 
 
-def _plan(clf: ConformalClassifier, own: Own) -> str:
+def _plan(clf: ConformalClassifier, given: UserData) -> str:
     """What will be fitted, in a sentence."""
-    names = clone(clf).planned_members(own.X, own.y)
+    names = clone(clf).planned_members(given.X, given.y)
     folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
     told = f"To be fitted: {', '.join(names)}{folds}."
     tables = RANDOM in names  # pictures have no boosted trees in any case
@@ -127,7 +127,7 @@ def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
 
 
 def show(
-    clf: ConformalClassifier, test: Own, task: FitTask, told: Mapping[str, Any] | None = None
+    clf: ConformalClassifier, test: UserData, task: FitTask, told: Mapping[str, Any] | None = None
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 

@@ -17,7 +17,7 @@ from conftr.classifier.estimator import ConformalClassifier
 from conftr.conformal import checks
 from conftr.conformal.arrays import log_softmax
 from conftr.data import DataError
-from conftr.data.own import RowBlock, Wanted, blocks, places
+from conftr.data.user_files import Roles, RowBlock, blocks, places
 from conftr.features import rows as row_digests
 from conftr.jobs import predicting
 from conftr.machine import disk
@@ -114,7 +114,7 @@ def _read(
     id_column: str | None,
     progress: Callable[[int], None],
 ) -> _Counted:
-    wanted = Wanted(target=target, groups=predicting.group_column(clf))
+    wanted = Roles(target=target, groups=predicting.group_column(clf))
     keep = (id_column,) if id_column else ()
     inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups, *keep])
     parts = []

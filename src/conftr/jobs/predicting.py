@@ -16,7 +16,7 @@ from conftr.classifier import artefact
 from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.data import DataError
-from conftr.data.own import CELLS, Inputs, RowBlock, Wanted, blocks, by_text, places, tables
+from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns, FrameColumns
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
@@ -157,7 +157,7 @@ def _frames(
     progress: Callable[[int], None],
     executor: Executor,
 ) -> Iterator[pl.DataFrame]:
-    wanted = Wanted(target=request.target, groups=group_column(clf))
+    wanted = Roles(target=request.target, groups=group_column(clf))
     inputs = inputs_of(clf, path, [wanted.target, wanted.groups, *request.keep])
     rows = CELLS // len(clf.classes_) + 1
     found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)

@@ -13,7 +13,7 @@ from conftr.classifier.choosing import WISHED
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import checks
 from conftr.conformal.shown_names import shown
-from conftr.data.own.examples import TARGET
+from conftr.data.user_files.examples import TARGET
 from conftr.report import numbers
 
 _VERDICTS = {

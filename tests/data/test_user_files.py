@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from conftr.data import DataError
-from conftr.data.own import Inputs, Wanted, arrays, blocks, by_text, places, read, tables
+from conftr.data.user_files import Inputs, Roles, arrays, blocks, by_text, places, read, tables
 
 ROWS = pl.DataFrame(
     {
@@ -20,7 +20,7 @@ ROWS = pl.DataFrame(
         "kind": ["flat", "house", "flat", "house"],
     }
 )
-TARGET = Wanted(target="kind")
+TARGET = Roles(target="kind")
 
 
 def written(tmp_path, text, name="data.csv"):
@@ -102,28 +102,28 @@ def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
 
 def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
     path = written(tmp_path, "code,zip,kind\n007,01,a\n012,02,b\n007,01,a\n")
-    own = read(path, Wanted("kind", groups="zip", categories=("code",)))
+    own = read(path, Roles("kind", groups="zip", categories=("code",)))
     assert own.groups.to_list() == ["01", "02", "01"]
     assert own.groups.name == "zip"
     assert own.X["code"].to_list() == ["007", "012", "007"]
     inputs = Inputs(("code", "zip"))
-    (block,) = blocks(path, inputs, Wanted("kind", groups="zip"))
+    (block,) = blocks(path, inputs, Roles("kind", groups="zip"))
     assert_frame_equal(block.X, own.X)
     assert block.groups.to_list() == own.groups.to_list()
 
 
 def test_the_target_as_group_means_each_class(tmp_path):
-    own = read(table(tmp_path), Wanted("kind").grouped_by("kind"))
+    own = read(table(tmp_path), Roles("kind").grouped_by("kind"))
     assert own.groups is None
-    assert Wanted("kind").grouped_by("kind").by_class
-    assert Wanted().grouped_by("y").by_class
+    assert Roles("kind").grouped_by("kind").by_class
+    assert Roles().grouped_by("y").by_class
     # Of a table with another target, y is a column like any other.
-    assert Wanted("kind").grouped_by("y") == Wanted("kind", groups="y")
-    assert Wanted("kind").grouped_by("y").group_by == "y"
+    assert Roles("kind").grouped_by("y") == Roles("kind", groups="y")
+    assert Roles("kind").grouped_by("y").group_by == "y"
 
 
 def test_some_of_the_rows(tmp_path):
-    own = read(table(tmp_path), Wanted("kind", groups="rooms")).take(np.array([3, 0]))
+    own = read(table(tmp_path), Roles("kind", groups="rooms")).take(np.array([3, 0]))
     assert own.X["height"].to_list() == [4.0, 1.5]
     assert own.y.tolist() == ["house", "flat"]
     assert own.groups.to_list() == ["4", "1"]
@@ -147,7 +147,7 @@ def test_columns_that_tell_nothing_are_noted(tmp_path):
     assert "--drop 'id'" in about_id
     assert "'number'" in about_number
     assert about_nothing == "column 'nothing' is empty and tells nothing."
-    assert read(table(tmp_path, frame=frame), Wanted("kind", drop=("id", "number"))).X.width == 1
+    assert read(table(tmp_path, frame=frame), Roles("kind", drop=("id", "number"))).X.width == 1
 
 
 DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
@@ -157,13 +157,13 @@ REFUSED = [
     ("x,kind\n" + "1,a\n" * 20 + "l2,b\n", TARGET, "row 21 has 'l2'"),
     ("x,kind\n" + "1,a\n" * 20 + "l2,b\n", TARGET, "--category 'x'"),
     ("x;kind\n" + "1,5;a\n" * 20, TARGET, "'x' holds numbers with a decimal comma, such as '1,5'"),
-    ("x,price\n1,2.5\n2,3.0\n", Wanted("price"), "numbers that are not whole, such as 2.5"),
+    ("x,price\n1,2.5\n2,3.0\n", Roles("price"), "numbers that are not whole, such as 2.5"),
     ("x,kind\n1,2024-01-01\n", TARGET, "the target 'kind' holds Date"),
-    ("x,kind\n1,a\n", Wanted("kin"), "there is no column 'kin' in"),
-    ("x,kind\n1,a\n", Wanted("kind", drop=("y",)), "its columns are x, kind"),
-    ("x,kind\n1,a\n", Wanted(), "say with --target which column"),
+    ("x,kind\n1,a\n", Roles("kin"), "there is no column 'kin' in"),
+    ("x,kind\n1,a\n", Roles("kind", drop=("y",)), "its columns are x, kind"),
+    ("x,kind\n1,a\n", Roles(), "say with --target which column"),
     ("x,kind\n1,\n", TARGET, "no row of"),
-    ("x,kind\n1,a\n", Wanted("kind", drop=("x",)), "no column to learn from beside 'kind'"),
+    ("x,kind\n1,a\n", Roles("kind", drop=("x",)), "no column to learn from beside 'kind'"),
     ("", TARGET, "is empty"),
     ("x,kind\n1,2,3\n", TARGET, "a row has more cells than there are column names"),
     ("x,kind\n1,caf\xe9\n".encode("latin-1"), TARGET, "it is not in UTF-8"),
@@ -184,8 +184,8 @@ def test_parquet_columns_of_no_use_are_refused_unless_left_out(tmp_path):
     with pytest.raises(DataError, match="column 'when' holds dates"):
         read(path, TARGET)
     with pytest.raises(DataError, match="column 'many' holds List"):
-        read(path, Wanted("kind", drop=("when",)))
-    assert read(path, Wanted("kind", drop=("when", "many"))).X.columns == ["x"]
+        read(path, Roles("kind", drop=("when",)))
+    assert read(path, Roles("kind", drop=("when", "many"))).X.columns == ["x"]
 
 
 def test_files_of_no_known_kind_are_refused(tmp_path):
@@ -221,7 +221,7 @@ def test_blocks_are_the_whole_in_order(tmp_path, monkeypatch, name, rows):
     options = {"separator": "\t"} if name.endswith("tsv") else {}
     path = table(tmp_path, name, frame, **options)
     inputs = Inputs(("x", "text", "flag"), ("x", "flag"))
-    X, kept = joined(blocks(path, inputs, Wanted(), keep=("id",), rows=rows))
+    X, kept = joined(blocks(path, inputs, Roles(), keep=("id",), rows=rows))
     empty = None if name != "data.parquet" else ""
     expected = frame.drop("id").with_columns(
         pl.col("flag").cast(pl.Float64), pl.col("text").replace("", empty)
@@ -244,14 +244,14 @@ def test_blank_lines_are_no_rows_wherever_the_file_is_cut(tmp_path, monkeypatch,
     assert tables.read(path)["x"].to_list() == [1, 3, None]
     for size in range(4, 30):
         monkeypatch.setattr(tables, "_BYTES", size)
-        X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Roles()))
         assert X["x"].to_list() == [1, 3, None]
 
 
 def test_blank_lines_in_quotes_belong_to_their_cell(tmp_path):
     path = written(tmp_path, 'x,y\n"a\n\nb",2\n\n"c","d"\n\n"e",f\n')
     assert tables.read(path)["x"].to_list() == ["a\n\nb", "c", "e"]
-    X, _ = joined(blocks(path, Inputs(("x",)), Wanted()))
+    X, _ = joined(blocks(path, Inputs(("x",)), Roles()))
     assert X["x"].to_list() == ["a\n\nb", "c", "e"]
 
 
@@ -259,7 +259,7 @@ def test_lines_that_end_in_cr_alone_are_refused(tmp_path):
     path = written(tmp_path, "x,kind\r1,a\r2,b\r")
     for reads in (
         lambda: read(path, TARGET),
-        lambda: list(blocks(path, Inputs(("x",)), Wanted())),
+        lambda: list(blocks(path, Inputs(("x",)), Roles())),
         lambda: tables.columns(path),
     ):
         with pytest.raises(DataError, match="end in CR alone"):
@@ -274,7 +274,7 @@ def test_numbers_with_blanks_around_them_are_numbers(tmp_path, cell):
     path = written(tmp_path, f"{NUMBERS}{cell},a\n NA ,b\n,a\n")
     expected = [1.5, 2] * 20 + [3, None, None]
     assert read(path, TARGET).X["x"].to_list() == expected
-    X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+    X, _ = joined(blocks(path, Inputs(("x",), ("x",)), Roles()))
     assert X["x"].to_list() == expected
 
 
@@ -284,7 +284,7 @@ def test_what_is_no_number_among_numbers_is_refused_with_its_row_in_the_file(tmp
     with pytest.raises(DataError, match=r"column 'x' holds numbers, but row 41 has"):
         read(path, TARGET)
     with pytest.raises(DataError, match=r"column 'x' of .* must hold numbers, .* row 41 has"):
-        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        list(blocks(path, Inputs(("x",), ("x",)), Roles()))
 
 
 def test_infinite_numbers_of_a_parquet_file_are_refused_with_their_row(tmp_path):
@@ -293,7 +293,7 @@ def test_infinite_numbers_of_a_parquet_file_are_refused_with_their_row(tmp_path)
     with pytest.raises(DataError, match="row 3 has 'inf'"):
         read(path, TARGET)
     with pytest.raises(DataError, match="row 3 has inf"):
-        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        list(blocks(path, Inputs(("x",), ("x",)), Roles()))
 
 
 def test_amounts_are_no_classes(tmp_path):
@@ -301,15 +301,15 @@ def test_amounts_are_no_classes(tmp_path):
     frame = pl.DataFrame({"x": rng.normal(size=900), "pay": rng.integers(0, 2000, 900)})
     path = table(tmp_path, frame=frame)
     with pytest.raises(DataError) as refused:
-        read(path, Wanted("pay"))
+        read(path, Roles("pay"))
     assert "different numbers, most of them in fewer than 5 rows" in str(refused.value)
     assert "cut them into classes first" in str(refused.value)
     assert "--category 'pay'" in str(refused.value)
     assert len(str(refused.value)) < 400
-    named = read(path, Wanted("pay", categories=("pay",)))
+    named = read(path, Roles("pay", categories=("pay",)))
     assert set(named.y) == {str(value) for value in frame["pay"]}
     often = frame.with_columns(pay=pl.col("pay") % 150)  # six rows each, and so classes
-    assert len(read(table(tmp_path, frame=often), Wanted("pay")).y) == 900
+    assert len(read(table(tmp_path, frame=often), Roles("pay")).y) == 900
 
 
 def test_labels_are_counted_before_rows_are_unpacked(tmp_path, monkeypatch):
@@ -319,7 +319,7 @@ def test_labels_are_counted_before_rows_are_unpacked(tmp_path, monkeypatch):
         arrays, "read", lambda path, name=None: unpacked.append(name) or np.zeros(999)
     )
     with pytest.raises(DataError, match="a label for each of the 1,000 rows; got 999"):
-        read(tmp_path / "d.npz", Wanted())
+        read(tmp_path / "d.npz", Roles())
     assert unpacked == []
 
 
@@ -330,7 +330,7 @@ def test_a_file_without_rows_gives_a_block_without_rows(tmp_path):
     (block,) = blocks(table(tmp_path, "data.parquet", empty), Inputs(("x",), ("x",)), TARGET)
     assert block.X.shape == (0, 1)
     np.save(tmp_path / "x.npy", np.zeros((0, 3)))
-    (block,) = blocks(tmp_path / "x.npy", Inputs(), Wanted())
+    (block,) = blocks(tmp_path / "x.npy", Inputs(), Roles())
     assert block.X.shape == (0, 3)
 
 
@@ -338,17 +338,17 @@ def test_what_is_no_number_is_refused_with_its_row(tmp_path, monkeypatch):
     path = written(tmp_path, "x,y\n" + "1,2\n" * 500 + " 3 ,4\ntwelve,5\n")
     monkeypatch.setattr(tables, "_BYTES", 64)
     with pytest.raises(DataError, match=r"column 'x' of .* row 502 has 'twelve'"):
-        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        list(blocks(path, Inputs(("x",), ("x",)), Roles()))
     with pytest.raises(DataError, match="there is no column 'z'"):
-        list(blocks(path, Inputs(("z",)), Wanted()))
+        list(blocks(path, Inputs(("z",)), Roles()))
 
 
 def test_true_and_false_are_numbers_only_among_themselves(tmp_path):
     inputs = Inputs(("x",), ("x",))
-    (block,) = blocks(written(tmp_path, "x,y\nTRUE,1\n,1\nfalse,1\n"), inputs, Wanted())
+    (block,) = blocks(written(tmp_path, "x,y\nTRUE,1\n,1\nfalse,1\n"), inputs, Roles())
     assert block.X["x"].to_list() == [1.0, None, 0.0]
     with pytest.raises(DataError, match="row 1 has 'true'"):
-        list(blocks(written(tmp_path, "x,y\ntrue,1\n2,1\n"), inputs, Wanted()))
+        list(blocks(written(tmp_path, "x,y\ntrue,1\n2,1\n"), inputs, Roles()))
 
 
 def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path, monkeypatch):
@@ -356,7 +356,7 @@ def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_LONGEST", 1000)
     path = written(tmp_path, 'x,y\n1,2\n3,"open\n' + "5,6\n" * 500)
     with pytest.raises(DataError, match="a quotation mark after row 1 that is not closed"):
-        list(blocks(path, Inputs(("x",), ("x",)), Wanted()))
+        list(blocks(path, Inputs(("x",), ("x",)), Roles()))
 
 
 IMAGES = np.arange(5 * 3 * 4, dtype=np.uint8).reshape(5, 3, 4)
@@ -367,11 +367,11 @@ NAMES = np.array(["a", "b", "a", "b", "a"])
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_an_archive(tmp_path, order, save):
     save(tmp_path / "d.npz", X=np.asarray(IMAGES, order=order), y=NAMES, site=[1, 1, 2, 2, 2])
-    own = read(tmp_path / "d.npz", Wanted(groups="site"))
+    own = read(tmp_path / "d.npz", Roles(groups="site"))
     assert (own.X == IMAGES).all()
     assert own.y.tolist() == NAMES.tolist()
     assert own.groups.to_list() == ["1", "1", "2", "2", "2"]
-    parts = list(blocks(tmp_path / "d.npz", Inputs(), Wanted(groups="site"), rows=2))
+    parts = list(blocks(tmp_path / "d.npz", Inputs(), Roles(groups="site"), rows=2))
     assert [len(part.X) for part in parts] == [2, 2, 1]
     assert (np.concatenate([part.X for part in parts]) == IMAGES).all()
     assert pl.concat([part.labels for part in parts]).to_list() == NAMES.tolist()
@@ -383,7 +383,7 @@ def test_a_pair_of_array_files(tmp_path):
     np.save(tmp_path / "y.npy", NAMES.astype("S"))
     (tmp_path / "y.csv").write_text("kind\n" + "\n".join(NAMES))
     for labels in ("y.npy", "y.csv"):
-        own = read(tmp_path / "x.npy", Wanted(labels=tmp_path / labels))
+        own = read(tmp_path / "x.npy", Roles(labels=tmp_path / labels))
         assert own.y.tolist() == NAMES.tolist()
 
 
@@ -409,56 +409,56 @@ def test_array_files_that_cannot_be_read_are_refused_in_words(tmp_path, make, wo
     make(tmp_path / "x.npy")
     np.save(tmp_path / "y.npy", NAMES)
     with pytest.raises(DataError, match=words):
-        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "y.npy"))
+        read(tmp_path / "x.npy", Roles(labels=tmp_path / "y.npy"))
 
 
 def test_a_damaged_archive_is_refused(tmp_path):
     path = tmp_path / "d.npz"
     path.write_bytes(b"no archive")
     with pytest.raises(DataError, match="is not an archive"):
-        read(path, Wanted())
+        read(path, Roles())
     np.savez_compressed(path, X=np.random.default_rng(0).normal(size=(50, 50)), y=np.arange(50))
     content = bytearray(path.read_bytes())
     content[2000] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(DataError, match="is cut off or damaged"):
-        read(path, Wanted())
+        read(path, Roles())
 
 
 def test_arrays_and_labels_that_do_not_fit_are_refused(tmp_path):
     np.savez(tmp_path / "d.npz", X=IMAGES, y=NAMES[:3], two=IMAGES[:, 0], more=NAMES)
     np.save(tmp_path / "x.npy", IMAGES)
     with pytest.raises(DataError, match="a label for each of the 5 rows; got 3"):
-        read(tmp_path / "d.npz", Wanted())
+        read(tmp_path / "d.npz", Roles())
     with pytest.raises(DataError, match=r"one label a row, \(n,\); got shape \(5, 4\)"):
-        read(tmp_path / "d.npz", Wanted("two"))
+        read(tmp_path / "d.npz", Roles("two"))
     with pytest.raises(DataError, match=r"no array 'z' in .* its arrays are X, y, two, more"):
-        read(tmp_path / "d.npz", Wanted("z"))
+        read(tmp_path / "d.npz", Roles("z"))
     with pytest.raises(DataError, match="say with --labels"):
-        read(tmp_path / "x.npy", Wanted())
+        read(tmp_path / "x.npy", Roles())
     with pytest.raises(DataError, match="groups must be an array"):
-        read(tmp_path / "x.npy", Wanted(labels=tmp_path / "d.npz", target="more", groups="y"))
+        read(tmp_path / "x.npy", Roles(labels=tmp_path / "d.npz", target="more", groups="y"))
     with pytest.raises(DataError, match="none can be chosen"):
-        read(tmp_path / "d.npz", Wanted(drop=("x",)))
+        read(tmp_path / "d.npz", Roles(drop=("x",)))
 
 
 def test_a_table_for_arrays_and_the_reverse_are_refused(tmp_path):
     np.save(tmp_path / "x.npy", IMAGES)
     with pytest.raises(DataError, match="holds an array, but the model learned from a table"):
-        list(blocks(tmp_path / "x.npy", Inputs(("x",)), Wanted()))
+        list(blocks(tmp_path / "x.npy", Inputs(("x",)), Roles()))
     with pytest.raises(DataError, match="is a table, but the model learned from an array"):
-        list(blocks(table(tmp_path), Inputs(), Wanted()))
+        list(blocks(table(tmp_path), Inputs(), Roles()))
     with pytest.raises(DataError, match="none can be kept"):
-        list(blocks(tmp_path / "x.npy", Inputs(), Wanted(), keep=("id",)))
+        list(blocks(tmp_path / "x.npy", Inputs(), Roles(), keep=("id",)))
 
 
 def test_a_dataset_by_name():
-    own = read("digits", Wanted())
+    own = read("digits", Roles())
     assert own.X.shape == (1797, 8, 8, 1)
     assert set(own.y) == set("0123456789")
     assert own.origin["dataset"] == "digits"
     with pytest.raises(DataError, match="has no column 'site'"):
-        read("digits", Wanted(groups="site"))
+        read("digits", Roles(groups="site"))
 
 
 def test_a_long_label_makes_no_other_row_longer(tmp_path):

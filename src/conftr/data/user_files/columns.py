@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from conftr.data.errors import DataError
-from conftr.data.own import tables
+from conftr.data.user_files import tables
 
 _MOSTLY = 0.9  # so many texts of a column are numbers: the others are likely slips
 _COMMA = r"^\s*[-+]?\d+,\d+\s*$"

@@ -14,14 +14,14 @@ import polars as pl
 from conftr.conformal import checks
 from conftr.data import library
 from conftr.data.errors import DataError
-from conftr.data.own import arrays, columns, labels, tables
+from conftr.data.user_files import arrays, columns, labels, tables
 
 INPUTS, TARGET = "X", "y"  # the arrays of an .npz file
 _SHOWN = 20  # columns in a message
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Roles:
     """Which parts of a file are wanted.
 
     target: the column, or the array of an .npz file, that holds the classes.
@@ -38,7 +38,7 @@ class Wanted:
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
 
-    def grouped_by(self, name: str | None) -> Wanted:
+    def grouped_by(self, name: str | None) -> Roles:
         """The same with groups by a column; by the column of the classes, each class is one."""
         by_class = name is not None and name == (self.target or TARGET)
         return replace(self, groups=None if by_class else name, by_class=by_class)
@@ -50,7 +50,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class UserData:
     """Examples to learn from, row by row.
 
     X: a polars frame, or an array (n, ...). y: labels (n,). groups: their names, or None.
@@ -63,13 +63,13 @@ class Own:
     origin: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
-    def take(self, rows: labels.Integers) -> Own:
+    def take(self, rows: labels.Integers) -> UserData:
         """Some of the examples."""
         groups = None if self.groups is None else self.groups[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups)
 
 
-def read(file: Path | str, wanted: Wanted, *, data_dir: Path | None = None) -> Own:
+def read(file: Path | str, wanted: Roles, *, data_dir: Path | None = None) -> UserData:
     """All examples of a file that have a class, or of a dataset from `conftr data list`."""
     path = Path(file)
     if not path.exists() and file in {one.name for one in library.available(data_dir=data_dir)}:
@@ -99,7 +99,7 @@ def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
             raise DataError(f"there is no column {name!r} in {path}; its columns are {listed}.")
 
 
-def origin(path: Path, wanted: Wanted) -> dict[str, Any]:
+def origin(path: Path, wanted: Roles) -> dict[str, Any]:
     """What a file is, for the record: its name, its SHA-256, and the parts that were used."""
     told = {
         "file": path.name,
@@ -116,7 +116,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def labels_of(path: Path, wanted: Wanted, n: int) -> pl.Series:
+def labels_of(path: Path, wanted: Roles, n: int) -> pl.Series:
     """The labels of the n rows of an array: beside it in the .npz file, or in a file of their own.
 
     A file of their own is an array, or a table whose first column, or the target, is meant.
@@ -129,7 +129,7 @@ def labels_of(path: Path, wanted: Wanted, n: int) -> pl.Series:
     return _column(wanted.labels, wanted.target, n)
 
 
-def groups_of(path: Path, wanted: Wanted, n: int) -> pl.Series | None:
+def groups_of(path: Path, wanted: Roles, n: int) -> pl.Series | None:
     """The groups of the n rows of an array, from the .npz file that holds them."""
     if wanted.groups is None:
         return None
@@ -138,7 +138,7 @@ def groups_of(path: Path, wanted: Wanted, n: int) -> pl.Series | None:
     return _column(path, wanted.groups, n).cast(pl.String)
 
 
-def _table(path: Path, wanted: Wanted) -> Own:
+def _table(path: Path, wanted: Roles) -> UserData:
     if wanted.target is None:
         listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
@@ -156,7 +156,7 @@ def _table(path: Path, wanted: Wanted) -> Own:
         raise DataError(f"{path} has no column to learn from beside {wanted.target!r}.")
     groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
     y = labels.learn(frame[wanted.target])
-    return Own(X, y, groups, origin(path, wanted), tuple(notes))
+    return UserData(X, y, groups, origin(path, wanted), tuple(notes))
 
 
 def _left_out(count: int, target: str) -> list[str]:
@@ -166,22 +166,24 @@ def _left_out(count: int, target: str) -> list[str]:
     return [f"{rows} no value in {target!r} and cannot be learned from."]
 
 
-def _arrays(path: Path, wanted: Wanted) -> Own:
+def _arrays(path: Path, wanted: Roles) -> UserData:
     name = INPUTS if path.suffix == ".npz" else None
     # Labels first: an archive of a few megabytes may hold gigabytes of rows.
     n = arrays.header(path, name).shape[0]
     y, groups = labels.learn(labels_of(path, wanted, n)), groups_of(path, wanted, n)
-    return Own(arrays.read(path, name), y, groups, origin(path, wanted))
+    return UserData(arrays.read(path, name), y, groups, origin(path, wanted))
 
 
-def _named(name: str, wanted: Wanted, data_dir: Path | None) -> Own:
+def _named(name: str, wanted: Roles, data_dir: Path | None) -> UserData:
     """All examples of a named dataset, its parts put together again."""
     if wanted.groups:
         raise DataError(f"the dataset {name} has no column {wanted.groups!r} to make groups by.")
     found = library.load(name, data_dir=data_dir)
     X = np.concatenate([found.x_train, found.x_cal, found.x_test])
     y = np.concatenate([found.y_train, found.y_cal, found.y_test])
-    return Own(X, np.array(found.classes)[y], None, {"dataset": name, "group_by": wanted.group_by})
+    return UserData(
+        X, np.array(found.classes)[y], None, {"dataset": name, "group_by": wanted.group_by}
+    )
 
 
 def _column(path: Path, name: str | None, n: int) -> pl.Series:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from conftr.data.errors import DataError
-from conftr.data.own import arrays, tables
-from conftr.data.own.examples import (
+from conftr.data.user_files import arrays, tables
+from conftr.data.user_files.examples import (
     INPUTS,
     TARGET,
-    Wanted,
+    Roles,
     check,
     check_columns,
     groups_of,
@@ -52,7 +52,7 @@ class RowBlock(NamedTuple):
 def blocks(
     path: Path,
     inputs: Inputs,
-    wanted: Wanted,
+    wanted: Roles,
     *,
     keep: tuple[str, ...] = (),
     rows: int = CELLS,
@@ -70,7 +70,7 @@ def blocks(
 
 
 def _table(
-    path: Path, inputs: Inputs, wanted: Wanted, keep: tuple[str, ...], rows: int
+    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
 ) -> Iterator[RowBlock]:
     if inputs.columns is None:
         raise DataError(f"{path} is a table, but the model learned from an array.")
@@ -90,7 +90,7 @@ def _table(
         first += len(frame)
 
 
-def _arrays(path: Path, inputs: Inputs, wanted: Wanted, rows: int) -> Iterator[RowBlock]:
+def _arrays(path: Path, inputs: Inputs, wanted: Roles, rows: int) -> Iterator[RowBlock]:
     if inputs.columns is not None:
         raise DataError(f"{path} holds an array, but the model learned from a table with columns.")
     is_archive = path.suffix == ".npz"

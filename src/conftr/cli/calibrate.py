@@ -1,0 +1,69 @@
+"""The verb `calibrate`: new thresholds on fresh rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conftr.cli import options as opt
+from conftr.cli.console import Quiet, in_words, noted, watched
+from conftr.cli.finishing import finish, stopped
+
+
+def calibrate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A folder that `conftr fit` wrote. Or the word probabilities, or logits: FILE "
+            "then holds those of another system, a column for each class."
+        ),
+    ],
+    file: Annotated[Path, typer.Argument(help="Rows that the model was not trained on.")],
+    target: opt.Target = None,
+    labels: opt.Labels = None,
+    alpha: Annotated[
+        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
+    ] = None,
+    score: Annotated[
+        opt.Score | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="Classes of the columns of an array, with commas between."),
+    ] = None,
+    group_by: opt.GroupBy = None,
+    drop: opt.Drop = None,
+    test_share: opt.TestShare = None,
+    seed: opt.Seed = 0,
+    out: opt.Out = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find new thresholds on fresh rows, for a saved model or for outputs of any other system.
+
+    Writes a model and a report as `conftr fit` does; nothing is trained.
+    """
+    place = out or Path(f"{file.stem}-conftr")
+    with in_words(stopped(place)), watched(quiet or as_json) as watch, noted(watch):
+        from conftr.classifier.estimator import ConformalClassifier
+        from conftr.data.user_files import Roles
+        from conftr.jobs import calibrating, fitting, folders
+
+        folders.check(place, overwrite=overwrite)
+        wanted = Roles(target, labels, drop=tuple(drop or ())).grouped_by(group_by)
+        clf = ConformalClassifier(
+            0.1 if alpha is None else alpha, score=str(score or opt.Score.THR), random_state=seed
+        )
+        task = fitting.FitTask(clf, test_share=test_share)
+        before = None
+        if model in calibrating.OUTPUTS:
+            names = classes.split(",") if classes else ()
+            result = calibrating.outputs(model, file, wanted, task, names)
+        else:
+            result, before = calibrating.saved(Path(model), file, wanted, task, alpha)
+        for note in result.notes:
+            watch.note(note)
+        finish(result, place, as_json=as_json, before=before)
