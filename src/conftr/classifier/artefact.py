@@ -42,6 +42,7 @@ from conftr.classifier import packing
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
+from conftr.features.encoders import EncoderError
 from conftr.machine import disk
 
 __all__ = [
@@ -172,6 +173,8 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
         return reader(files)
     except ArtefactError:
         raise
+    except EncoderError as fault:
+        raise ArtefactError(f"{path}: {fault}") from fault
     except _NONSENSE as fault:
         raise ArtefactError(
             f"{path} is not a classifier that conftr saved ({type(fault).__name__}: {fault})."
