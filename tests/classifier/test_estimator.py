@@ -640,6 +640,32 @@ def test_weights_are_followed_in_training_and_not_in_calibration(make):
         assert 0.001 < law[round(500 * clf.coverage(X_TEST, Y_TEST))] < 0.999
 
 
+@pytest.mark.parametrize("members", ["logistic", "extra-trees", "boosted", GaussianNB(), "network"])
+@pytest.mark.filterwarnings("ignore::conftr.CalibrationWarning")
+def test_rows_of_weight_0_are_as_if_they_were_not_there(members):
+    """They train no member, encoding or head; a class that has no others is not learned."""
+    make = plain if members == "network" else lambda: quick(members=members)
+    far = X + 1e6 * (Y == "eel")[:, None]  # would squeeze the others together in an encoding
+    with pytest.warns(conftr.CalibrationWarning, match="no row that trains is of eel"):
+        clf = make().fit(far, Y, sample_weight=(Y != "eel") * 1.0)
+    assert clf.classes_.tolist() == ["cat", "dog"]
+    assert clf.n_train_ + clf.n_validation_ < (Y != "eel").sum()
+    law = conftr.coverage_law(clf.n_calibration_, 300, 0.1)
+    new = X_TEST[Y_TEST != "eel"][:300], Y_TEST[Y_TEST != "eel"][:300]
+    assert 0.0005 < law[round(300 * clf.coverage(*new))] < 0.9995
+    assert clf.score(*new) > 0.75
+
+
+@pytest.mark.parametrize("members", ["one-network", "logistic", "auto", GaussianNB()])
+def test_a_single_class_with_weight_is_refused(members):
+    """Whatever the seed: it was left to a network to guess before."""
+    x, y = np.random.default_rng(0).uniform(size=(10, 10)), np.arange(10) % 2
+    for seed in range(5):
+        clf = ConformalClassifier(members=members, random_state=seed)
+        with pytest.raises(ValueError, match=r"the rows that train .* hold one class only, 1"):
+            clf.fit(x, y, sample_weight=y)
+
+
 def test_balanced_classes_weigh_the_same():
     rare = np.concatenate([np.flatnonzero(Y != "cat"), np.flatnonzero(Y == "cat")[:20]])
     usual, balanced = (
@@ -674,7 +700,12 @@ def test_equal_weights_change_nothing():
         (
             quick(members=FrozenEstimator(GaussianNB().fit(X, Y))),
             {"sample_weight": WEIGHTS},
-            "sample_weight is for training, and nothing is trained here",
+            "sample_weight is for training members, and none is trained here",
+        ),
+        (
+            quick(members=FrozenEstimator(GaussianNB().fit(X, Y)), shape=SHAPE),
+            {"sample_weight": WEIGHTS},
+            "sample_weight is for training members, and none is trained here",
         ),
     ],
 )

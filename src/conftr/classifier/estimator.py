@@ -257,8 +257,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups: "class" for a threshold per class, or the group of each row, (n,), for one per
                 group: the guarantee then holds within each.
             fit_params: for training alone. `sample_weight`, (n,), is the weight of each row;
-                calibration counts every row once, and so does the choice between networks. What
-                else the `fit` of a given classifier takes is handed on.
+                calibration counts every row once, and so does the choice between networks. Rows
+                of weight 0 do not train, and a class that has no others there is not learned.
+                What else the `fit` of a given classifier takes is handed on.
 
         Returns:
             The classifier itself.
@@ -292,6 +293,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             division = Division(rows[:0], rows[:0], rows)
         else:
             division = self._divide(labels.learn(y)[1], drawn, wanted)
+            division = self._with_weight(y, division, fit_params)
         found = self._learn(X, y, division, wanted, (by, groups), drawn, fit_params, begun)
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
@@ -532,6 +534,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from training rows; the place of each label among the classes, -1 if unknown."""
         learned = np.concatenate([division.train, division.validation])
         given = [] if isinstance(wanted, str) else [one for one in wanted if fitted_elsewhere(one)]
+        if given and len(given) == len(wanted):
+            self._refuse_weights(fit_params)
         if given:
             self.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
             found = labels.places_or_none(y, self.classes_)
@@ -647,8 +651,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = [*fit_params, *(["class_weight"] if self.class_weight is not None else [])]
         if given:
             raise ValueError(
-                f"{given[0]} is for training, and nothing is trained here: all rows calibrate, and "
-                f"each counts once."
+                f"{given[0]} is for training members, and none is trained here: rows calibrate, or "
+                f"teach wishes to a head, and each counts once."
             )
 
     def _weighted(
@@ -669,12 +673,28 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return division._replace(train=drawing.drawn(division.train, found, self.seed_))
 
+    def _with_weight(
+        self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
+    ) -> Division:
+        """Leave out training rows of weight 0, as if `fit` had not been given them.
+
+        A class that is left without training rows is not learned, so that it cannot choose either.
+        """
+        found = self._weights(y, division.train, fit_params)
+        if found is None or found.all():
+            return division
+        train, chooses = division.train[found > 0], division.validation
+        chooses = chooses[np.isin(y[chooses], y[train])]
+        return division._replace(
+            train=train, validation=chooses[: len(chooses) * (len(chooses) > 1)]
+        )
+
     def _weights(
         self, y: npt.NDArray[Any], rows: Rows, fit_params: Mapping[str, Any]
     ) -> weights.Weights | None:
         """The weights of the rows that train, by row and by class."""
         own = weights.of_rows(fit_params.get("sample_weight"), len(y))
-        by_class = weights.of_classes(self.class_weight, y[rows], self.classes_)
+        by_class = weights.of_classes(self.class_weight, y[rows], np.unique(y))
         return weights.product(None if own is None else own[rows], by_class)
 
     def _name_features(self, names: Sequence[str]) -> None:

@@ -41,11 +41,7 @@ def is_missing(value: Any) -> bool:
 def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
     """The classes (K,) in order, and the place of each label among them, (n,)."""
     classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) == 1:
-        raise ValueError(
-            f"y holds one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
-            f"apart."
-        )
+    _refuse_one(classes, "y holds")
     return classes, labels.astype(np.int32)
 
 
@@ -54,9 +50,20 @@ def met(y: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> tuple[Classes, Label
 
     A label that none of those rows has is in place -1.
     """
-    classes, _ = learn(y[rows])
+    classes = np.unique(y[rows])
+    _refuse_one(
+        classes, "the rows that train (none with a sample_weight or class_weight of 0) hold"
+    )
     found = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     return classes, np.where(classes[found] == y, found, -1).astype(np.int32)
+
+
+def _refuse_one(classes: Classes, where: str) -> None:
+    if len(classes) == 1:
+        raise ValueError(
+            f"{where} one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
+            f"apart."
+        )
 
 
 def named(classes: Sequence[Any]) -> Classes:

@@ -55,8 +55,8 @@ def warn_of_unseen_classes(y: npt.NDArray[np.generic], classes: npt.NDArray[np.g
         )
     names = checks.listed(map(str, dict.fromkeys(y[unseen].tolist())))
     warnings.warn(
-        f"no training row is of {names}, and {unseen.sum():,} of {len(y):,} calibration rows are: "
-        f"the promise is for the {len(classes):,} classes that were learned.",
+        f"no row that trains is of {names}, and {unseen.sum():,} of {len(y):,} calibration rows "
+        f"are: the promise is for the {len(classes):,} classes that were learned.",
         CalibrationWarning,
         stacklevel=4,
     )
