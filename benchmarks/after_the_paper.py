@@ -18,7 +18,7 @@ from conftr.experiments import Evaluation, Specification, Store, Training, part
 from conftr.experiments.ensembles import run_with_company
 from conftr.experiments.runner import Workspace
 from conftr.experiments.specification import stored_method
-from conftr.experiments.store import write
+from conftr.experiments.store import read, write
 from conftr.experiments.sweeping import path_of, run_sweeps
 from conftr.machine.progress import SILENT
 from conftr.search.grids import equal_budget
@@ -47,7 +47,7 @@ PROTOCOLS = {
     "mnist": Protocol("linear", (15, 30)),
     "winequality-grades": Protocol("mlp:64x64", (10, 25, 75), 100, 0.1, 2),
     "fashion-mnist": Protocol("mlp:64x64", (15, 30)),
-    "emnist-test": Protocol("mlp:128x128", (15, 30)),
+    "emnist-test": Protocol("mlp:128x128", (10, 20)),
     "fashion-mnist-long-tail": Protocol("mlp:64x64", (20, 40), alpha=0.05),
 }
 
@@ -78,22 +78,27 @@ def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specif
 def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
     """Search, train and measure; keep which records belong together."""
     store = workspace.store
-    entries = []
+    path = store.root / "later" / f"{dataset}.json"
+    entries = {one["method"]: one for one in read(path)["entries"]} if path.exists() else {}
     for method in methods:
         settings, sweep = settings_of(dataset, (method,), workspace)[method]
         wanted = specification(dataset, method, settings)
         record = run_with_company(wanted, workspace)
-        entries.append(
-            {
-                "method": stored_method(method),
-                "sweep": sweep.relative_to(store.root).as_posix(),
-                "record": store.path(wanted).relative_to(store.root).as_posix(),
-            }
-        )
+        entries[stored_method(method)] = {
+            "method": stored_method(method),
+            "sweep": sweep.relative_to(store.root).as_posix(),
+            "record": store.path(wanted).relative_to(store.root).as_posix(),
+        }
         told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
         whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
         print(dataset, method, *told, "average, head", *whole, settings, flush=True)
-        write(store.root / "later" / f"{dataset}.json", {"dataset": dataset, "entries": entries})
+        write(path, {"dataset": dataset, "entries": _ordered(entries)})
+
+
+def _ordered(entries: dict[str, Any]) -> list[Any]:
+    """Entries in the order of `METHODS`, whichever were run first."""
+    order = [stored_method(method) for method in METHODS]
+    return sorted(entries.values(), key=lambda one: order.index(one["method"]))
 
 
 def main() -> None:

@@ -78,13 +78,13 @@ def _on_a_head(
     """
     kept, alpha = prepared.examples.kept, evaluation.alphas[0]
     labels = prepared.examples.pool.y[-kept:]
-    said = [own / _temperature(own[-kept:], labels) for own in logits]
+    said = [own / calibrated_temperature(own[-kept:], labels) for own in logits]
     held = [own[-kept:] for own in said]
     folds = divide(labels, FOLDS, evaluation.seed)
     size = SetSize(labels, alpha, seed=evaluation.seed)
     plain = head.mean(len(said))
     tried = [(plain, plain.logits(held)), _weighted(held, labels, folds)]
-    if kept >= _PER_ENTRY * held[0].shape[1] ** 2:
+    if enough_for_a_matrix(kept, held[0].shape[1]):
         base, aims = tried[0][1], matrices.aims(held[0].shape[1])
         for one in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
             found = Head(one.aim.name, plain.weights, one.bias, one.matrix)
@@ -104,7 +104,12 @@ def _weighted(
     return head.weighted(said, labels), logits
 
 
-def _temperature(logits: Numbers, labels: Numbers) -> float:
+def enough_for_a_matrix(rows: int, classes: int) -> bool:
+    """Whether so many rows can train a matrix of a head."""
+    return rows >= _PER_ENTRY * classes**2
+
+
+def calibrated_temperature(logits: Numbers, labels: Numbers) -> float:
     """T with the smallest cross-entropy of logits / T."""
 
     def entropy(t: float) -> float:

@@ -44,7 +44,7 @@ from conftr.training import (
     trial_keys,
 )
 from conftr.training import Progress as Epoch
-from conftr.training.epochs import named_leaves
+from conftr.training.epochs import Objective, named_leaves
 from conftr.training.models import MLP, ConvNet, Model
 
 Encoding: TypeAlias = Spread | Binned | Images
@@ -52,6 +52,7 @@ Architecture: TypeAlias = Callable[[tuple[int, ...], int], Model]
 
 WEAK, STRONG = 0.0005, 0.005  # weight decay
 
+_USUAL = CrossEntropy()
 _WEIGHTS, _SETTINGS = "network.safetensors", "network.json"
 _KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
 # Rows go through a network in blocks of this size, filled up with zeros: a row's logits are then
@@ -61,8 +62,9 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Network:
-    """Networks for each fold, trained by cross-entropy.
+    """Networks for each fold.
 
+    objective: what is minimised, such as `conftr.RWCE()`.
     decays: a member for each; rows decide which of them is heard.
     bins: whether columns of numbers also go in as bins between their quantiles.
     seeds: networks of a fold that differ in their first weights and are averaged.
@@ -80,6 +82,7 @@ class Network:
     steps: int = 4000
     batch_size: int | None = None
     learning_rate: float = 0.1
+    objective: Objective = _USUAL
 
     def fit(
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
@@ -96,7 +99,17 @@ class Network:
             for copy in range(self.seeds)
         ]
         data = (inputs, rows.labels)
-        fitted = _train(model, plan, trials, data, encoding, folds, rows.weights, seed, progress)
+        fitted = _train(
+            model,
+            (self.objective, plan),
+            trials,
+            data,
+            encoding,
+            folds,
+            rows.weights,
+            seed,
+            progress,
+        )
         found = []
         for decay in self.decays:
             models = _by_fold(encoding, model, fitted, trials, decay)
@@ -249,7 +262,7 @@ def normalisation(encoding: Encoding) -> tuple[Any, Any]:
 
 def _train(
     model: Model,
-    plan: Plan,
+    aim: tuple[Objective, Plan],
     trials: Sequence[_Trial],
     data: tuple[Any, Any],
     encoding: Encoding,
@@ -261,6 +274,7 @@ def _train(
     def step(now: Epoch) -> None:
         progress(now.epoch, now.epochs)
 
+    objective, plan = aim
     progress(0, plan.epochs)
     places = [trial.fold * 1000 + trial.copy for trial in trials]
     with _quiet():
@@ -268,7 +282,7 @@ def _train(
             trial_keys(seed, max(places) + 1)[np.array(places)],
             model,
             TrainingSet(*data, *normalisation(encoding)),
-            CrossEntropy(),
+            objective,
             plan,
             rows=_same_length([_met(folds[trial.fold], weights, seed) for trial in trials], seed),
             vary={"weight_decay": [trial.decay for trial in trials]},

@@ -91,11 +91,11 @@ def _line(entry: Entry, link: Link) -> Iterator[str]:
     record = entry.record
     yield entry.method + _failures(record)
     single, scaled = record["results"], record.get("temperature", [])
-    yield from (_size(_of(single, score)) for score in ("THR", "APS"))
-    yield _size(_of(scaled, "APS"))
+    yield from (size(result_of(single, score)) for score in ("THR", "APS"))
+    yield size(result_of(scaled, "APS"))
     for name in ("average", "head"):
-        yield from (_size(_of(record.get(name, []), score)) for score in ("THR", "APS"))
-    thr = _of(single, "THR")
+        yield from (size(result_of(record.get(name, []), score)) for score in ("THR", "APS"))
+    thr = result_of(single, "THR")
     yield f"{100 * thr['coverage']['mean']:.2f}" if thr else "–"
     yield link(entry.path)
     yield link(entry.sweep)
@@ -120,9 +120,9 @@ def _long_tailed(title: str, found: list[Entry], link: Link) -> Table:
 def _tail_line(entry: Entry, link: Link) -> Iterator[str]:
     record = entry.record
     yield entry.method + _failures(record)
-    single = _of(record["results"], "THR")
+    single = result_of(record["results"], "THR")
     yield from _worst(single, single["inefficiency"]["mean"])
-    by_class = _of(record["by_class"], "THR")
+    by_class = result_of(record["by_class"], "THR")
     yield from _worst(by_class, by_class["inefficiency"])
     yield f"{100 * single['accuracy']['mean']:.2f}"
     yield link(entry.path)
@@ -135,16 +135,18 @@ def _worst(result: Any, size: float) -> Iterator[str]:
     yield f"{100 * min(result['class_coverage']):.1f}"
 
 
-def _of(results: Any, score: str) -> Any:
+def result_of(results: Any, score: str) -> Any:
+    """The result by a score, or None."""
     return next((one for one in results if one["score"] == score), None)
 
 
-def _size(result: Any) -> str:
+def size(result: Any) -> str:
+    """A mean set size, with its deviation over trainings where there are several."""
     if result is None:
         return "–"
-    size = result["inefficiency"]
-    std = size["std_trials"]
-    return f"{size['mean']:.3f}" + ("" if std is None else f" ± {std:.3f}")
+    found = result["inefficiency"]
+    std = found["std_trials"]
+    return f"{found['mean']:.3f}" + ("" if std is None else f" ± {std:.3f}")
 
 
 def _failures(record: Record) -> str:

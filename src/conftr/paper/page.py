@@ -10,16 +10,19 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
+from types import ModuleType
 from typing import Any
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
 from conftr.machine.table import Table, markdown_table
-from conftr.paper import later
+from conftr.paper import averages, later
 from conftr.paper.exhibit_table import table_of
 from conftr.paper.exhibits import Exhibit
 from conftr.paper.figures import figures
 from conftr.paper.sentences import introduction, remarks, title
+
+_SECTIONS = (averages, later)  # what goes beyond the paper
 
 
 def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
@@ -55,13 +58,14 @@ def as_markdown(
                 yield f"![{exhibit.title}](figures/{name}.svg)"
             yield markdown_table(table)
             yield from table.remarks
-        yield f"## {later.TITLE}"
-        yield f"```\n{later.COMMAND} {' '.join(later.TITLES)}\n```"
-        yield from _on_later(store)
-        for table in later.tables(store, _linked):
-            yield f"### {table.title}"
-            yield markdown_table(table)
-            yield from table.remarks
+        for section in _SECTIONS:
+            yield f"## {section.TITLE}"
+            yield f"```\n{section.COMMAND} {' '.join(section.TITLES)}\n```"
+            yield from _told(section, store)
+            for table in section.tables(store, _linked):
+                yield f"### {table.title}"
+                yield markdown_table(table)
+                yield from table.remarks
 
     return "\n\n".join(parts()) + "\n"
 
@@ -86,23 +90,24 @@ def as_html(
             yield from (f"<figure>{pictures[name]}</figure>" for name in drawn[exhibit.key])
             yield _html_table(table)
             yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
-        yield f'<h2 id="{later.KEY}">{html.escape(later.TITLE)}</h2>'
-        yield from (f"<p>{html.escape(text)}</p>" for text in _on_later(store))
-        for table in later.tables(store, lambda path: path.stem[-16:-8]):
-            yield f"<h3>{html.escape(table.title)}</h3>"
-            yield _html_table(table)
-            yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
+        for section in _SECTIONS:
+            yield f'<h2 id="{section.KEY}">{html.escape(section.TITLE)}</h2>'
+            yield from (f"<p>{html.escape(text)}</p>" for text in _told(section, store))
+            for table in section.tables(store, lambda path: path.stem[-16:-8]):
+                yield f"<h3>{html.escape(table.title)}</h3>"
+                yield _html_table(table)
+                yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
 
     frame = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     return frame.substitute(title=f"conftr: {title().lower()}", body="\n".join(parts()))
 
 
-def _on_later(store: Store) -> Iterator[str]:
-    """What to know of the methods after the paper, and what has not been run of them."""
-    yield from (remark.text for remark in remarks(later.KEY))
-    missing = later.missing(store)
+def _told(section: ModuleType, store: Store) -> Iterator[str]:
+    """What to know of a section beyond the paper, and what has not been run of it."""
+    yield from (remark.text for remark in remarks(section.KEY))
+    missing, command = section.missing(store), section.COMMAND
     if missing:
-        yield f"Not run yet: {', '.join(missing)}. `{later.COMMAND} {' '.join(missing)}` does that."
+        yield f"Not run yet: {', '.join(missing)}. `{command} {' '.join(missing)}` does that."
 
 
 def _linked(path: Path) -> str:
