@@ -113,6 +113,7 @@ FILES = {
         "statistics",
         "runner",
         "ensembles",
+        "averages",
         "cluster_trials",
         "defaults",
         "comparison",
