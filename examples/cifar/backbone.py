@@ -130,7 +130,7 @@ class Training:
 
     def run_epoch(self) -> float:
         """One pass over the shuffled training rows; the mean loss."""
-        batch, n = self.options.batch, len(self.dataset.y_train)
+        batch, n = self.options.batch, len(self.dataset.y_train) - self.options.held
         order = np.random.default_rng([self.options.seed, self.epoch]).permutation(n)
         key = jax.random.fold_in(jax.random.key(self.options.seed), self.epoch)
         steps, losses = n // batch, []
@@ -181,6 +181,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--decay", type=float, default=2e-4)
     parser.add_argument("--strong", action="store_true", help="AutoAugment and cutout besides")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--held", type=int, default=0, help="training pictures, the last ones, never seen"
+    )
     parser.add_argument("--start", type=Path, help="weights to train on from, of an equal network")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--to", type=Path, default=Path("results/backbones"))
@@ -192,7 +195,8 @@ def name_of(options: argparse.Namespace) -> str:
     """What tells one backbone's file from another's."""
     return (
         f"{options.dataset}-resnet{options.layers}-w{options.width}-s{options.stem}"
-        f"-e{options.epochs}-seed{options.seed}{'-again' if options.start else ''}"
+        f"-e{options.epochs}-seed{options.seed}"
+        f"{f'-held{options.held}' if options.held else ''}{'-again' if options.start else ''}"
     )
 
 

@@ -3,7 +3,8 @@
 python examples/cifar/features.py cifar10-resnet34
 
 Of every training picture there are several views: itself, then changed as the backbone's training
-changes it. Each view is kept as soon as it is done, so a run that was stopped goes on.
+changes it. Each view is kept as soon as it is done, so a run that was stopped goes on. The ensemble
+speaks only of those training pictures that none of its members has seen.
 """
 
 import argparse
@@ -17,20 +18,26 @@ from backbone import MILD, as_input, load
 
 from conftr import data
 from conftr.data.named import RECIPES
+from conftr.data.named.cifar_features import HELD
 from conftr.data.recipes import cache_folder
 
 BLOCK = 250
 BACKBONES = {
     "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
     "cifar10-members": [
-        "cifar10-resnet34-w4-s64-e40-seed0",
-        "cifar10-resnet34-w6-s16-e6-seed1",
-        *(f"cifar10-resnet34-w4-s64-e2-seed{seed}-again" for seed in (2, 3, 4, 5)),
+        f"cifar10-resnet34-w{width}-s16-e{epochs}-seed{seed}-held{HELD}"
+        for width, epochs, seed in (
+            (8, 8, 10),
+            (6, 6, 11),
+            (4, 6, 12),
+            (8, 8, 13),
+            (6, 6, 14),
+            (4, 6, 15),
+        )
     ],
-    "cifar100-resnet50": ["cifar100-resnet50-w32-s32-e8-seed0"],
 }
 KEPT = 256  # of the 1280 features of ImageNet's network
-VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 1, "cifar100-resnet50": 4}
+VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 10}
 
 
 class Encoder:
@@ -92,14 +99,15 @@ def make(name: str, backbones: Path, folder: Path) -> None:
     """Every file of a dataset of features."""
     dataset = data.load(name.split("-")[0])
     encoder = encoder_of(name, backbones, dataset)
+    trained_on = slice(-HELD if name == "cifar10-members" else None, None)
     rest = np.concatenate([dataset.x_cal, dataset.x_test])
     of_rest = kept(folder / "part-rest.npy", lambda: encoded(encoder, rest, 0))
     views = [
-        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
+        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train[trained_on], i))
         for i in range(VIEWS.get(name, 1))
     ]
     project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
-    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
+    y = np.concatenate([dataset.y_train[trained_on], dataset.y_cal, dataset.y_test])
     kept(folder / "labels.npy", lambda: y.astype(np.uint8))
     kept(folder / "rest.npy", lambda: project(of_rest))
     kept(folder / "train.npy", lambda: np.stack([project(view) for view in views], axis=1))

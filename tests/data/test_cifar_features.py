@@ -7,7 +7,11 @@ import pytest
 
 from conftr.data import DataError, load
 from conftr.data.named import cifar_features
-from conftr.data.named.cifar_features import CIFAR10_RESNET34, CIFAR100_IMAGENET
+from conftr.data.named.cifar_features import (
+    CIFAR10_MEMBERS,
+    CIFAR10_RESNET34,
+    CIFAR100_IMAGENET,
+)
 
 
 def file_of(array):
@@ -19,10 +23,12 @@ def file_of(array):
 @pytest.mark.parametrize("recipe", cifar_features.RECIPES)
 def test_files_have_the_sizes_that_are_asked_for(recipe):
     train, rest, labels = recipe.files
-    views = {"cifar10-resnet34": 5, "cifar100-resnet50": 4}
+    rows, views = {"cifar10-resnet34": (45_000, 5), "cifar10-members": (5_000, 10)}.get(
+        recipe.name, (45_000, 1)
+    )
     width = (rest.size - 128) // 2 // 15_000
-    assert train.size == 128 + 45_000 * views.get(recipe.name, 1) * width * 2
-    assert labels.size == len(file_of(np.zeros(60_000, np.uint8)))
+    assert train.size == 128 + rows * views * width * 2
+    assert labels.size == len(file_of(np.zeros(rows + 15_000, np.uint8)))
     assert rest.size == len(file_of(np.zeros((15_000, width), np.float16)))
 
 
@@ -44,6 +50,16 @@ def test_rows_and_views_are_in_their_places(recipe):
         assert abs(seen.mean()) < 1e-3
     else:
         np.testing.assert_array_equal(seen, dataset.x_train[:, 0])
+
+
+def test_heads_of_the_ensemble_train_on_what_no_member_has_seen():
+    labels = (np.arange(20_000) % 10).astype(np.uint8)
+    files = {"train.npy": np.zeros((5_000, 2, 60), np.float16), "labels.npy": labels}
+    files["rest.npy"] = np.ones((15_000, 60), np.float16)
+    dataset = CIFAR10_MEMBERS.build(lambda name: file_of(files[name]))
+    np.testing.assert_array_equal(dataset.y_train, labels[:5_000])
+    np.testing.assert_array_equal(dataset.y_cal, labels[5_000:10_000])
+    assert dataset.x_test.shape == (10_000, 2, 60)
 
 
 def test_where_there_are_none_the_error_says_what_makes_them(tmp_path):

@@ -27,7 +27,6 @@ NAMES = [
     "cifar100",
     "cifar10-resnet34",
     "cifar10-members",
-    "cifar100-resnet50",
     "cifar100-imagenet",
 ]
 

@@ -29,6 +29,7 @@ def main(folder: str) -> None:
         decay=1e-4,
         strong=False,
         seed=0,
+        held=20,
         start=None,
         threads=1,
         to=Path(folder),

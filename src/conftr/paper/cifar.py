@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conftr.conformal.objectives import CrossEntropy
+from conftr.data.named.cifar_features import MEMBERS
 from conftr.experiments.specification import Specification
 from conftr.machine.plain_data import part
 from conftr.paper.exhibits import ACCURACY, Cell, Line, published
@@ -17,7 +18,6 @@ from conftr.paper.settings import settings_of
 from conftr.search.attempts import Evaluation, Training
 from conftr.search.text import schedule
 
-MEMBERS = 6
 _TRIALS = 3  # of MLPs on features, which take long
 # What a head changes in the settings of its dataset, for all methods, then as printed for one.
 _HEADS: Mapping[str, Mapping[str, Any]] = {
