@@ -100,8 +100,6 @@ class Training:
         self.options, self.dataset, self.epoch = options, dataset, 0
         classes, bottleneck = CLASSES[options.dataset], options.layers == 50
         network = ResNet(classes, options.width, options.stem, bottleneck)
-        if options.start:
-            network.load_state_dict(load(options.start)[0].state_dict())
         self.network = network.to(memory_format=torch.channels_last)
         self.optimiser = torch.optim.SGD(
             network.parameters(),
@@ -184,7 +182,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--held", type=int, default=0, help="training pictures, the last ones, never seen"
     )
-    parser.add_argument("--start", type=Path, help="weights to train on from, of an equal network")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--to", type=Path, default=Path("results/backbones"))
     parser.add_argument("--runs", type=Path, default=Path("runs/backbones"))
@@ -195,8 +192,7 @@ def name_of(options: argparse.Namespace) -> str:
     """What tells one backbone's file from another's."""
     return (
         f"{options.dataset}-resnet{options.layers}-w{options.width}-s{options.stem}"
-        f"-e{options.epochs}-seed{options.seed}"
-        f"{f'-held{options.held}' if options.held else ''}{'-again' if options.start else ''}"
+        f"-e{options.epochs}-seed{options.seed}{f'-held{options.held}' if options.held else ''}"
     )
 
 
@@ -220,7 +216,6 @@ def write(training: Training, options: argparse.Namespace) -> Path:
         if not name.endswith("num_batches_tracked")
     }
     settings = {k: v for k, v in vars(options).items() if k not in ("to", "runs", "threads")}
-    settings["start"] = options.start and options.start.name
     settings["accuracy"] = accuracy(training.network, training.dataset)
     options.to.mkdir(parents=True, exist_ok=True)
     path = options.to / f"{name_of(options)}.safetensors"

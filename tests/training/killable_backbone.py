@@ -30,7 +30,6 @@ def main(folder: str) -> None:
         strong=False,
         seed=0,
         held=20,
-        start=None,
         threads=1,
         to=Path(folder),
         runs=Path(folder),
