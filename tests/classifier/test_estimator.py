@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import conftr
 from conftr.classifier import learn as learning
 from conftr.classifier.calibration import ALL, Grouping
-from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, WISHED
+from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, RANKED, WISHED
 from conftr.classifier.division import divide, order
 from conftr.classifier.estimator import ConformalClassifier, fit_in_order
 from conftr.classifier.testing import evidence_of
@@ -62,7 +62,7 @@ def quick(**changes):
 
 @pytest.fixture(scope="module")
 def auto():
-    """Everything at once: cross-entropy, conformal training, with wishes and without."""
+    """Everything at once: cross-entropy, by ranks too, conformal training, with and without wishes."""
     return ConformalClassifier(shape=SHAPE, **SMALL).fit(X, Y)
 
 
@@ -309,7 +309,7 @@ def test_labels_of_any_type(values):
 
 def test_what_was_chosen_is_told(auto):
     assert [one.name for one in auto.candidates_[1:]] != []
-    assert {one.name for one in auto.candidates_} == {CROSS_ENTROPY, CONFORMAL, WISHED}
+    assert {one.name for one in auto.candidates_} == {CROSS_ENTROPY, RANKED, CONFORMAL, WISHED}
     assert auto.method_ == auto.candidates_[0].name
     assert auto.why_.startswith("Chosen by mean set size as the wishes weigh it on 120 validation")
     assert (auto.n_train_, auto.n_validation_, auto.n_calibration_) == (360, 120, 120)

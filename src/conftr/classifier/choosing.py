@@ -29,6 +29,7 @@ Score: TypeAlias = Callable[[Any], Any]
 Costs: TypeAlias = npt.NDArray[np.float64]
 
 CROSS_ENTROPY = "cross-entropy"
+RANKED = "rank-weighted cross-entropy"
 CONFORMAL = "conformal training"
 WISHED = "conformal training with wishes"
 MANY = 2000  # classes, beyond which a loss matrix for each model takes too much memory
