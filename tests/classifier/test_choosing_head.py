@@ -47,30 +47,45 @@ def test_members_that_complete_each_other_are_both_heard_and_better_than_their_m
 
 def test_a_wish_is_followed_at_its_weight_and_shows_its_price():
     good, labels = confused()
-    shape = conftr.Shape(avoid=[conftr.Avoid("a", "c", 30.0)])
+    shape = conftr.Shape(avoid=[conftr.Avoid("a", "c", 7.0)])
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert [one.weight for one in found.curve] == [0, 1, 3, 10, 30, 100]
-    assert found.point.weight == 30
-    assert found.point.mixed < 0.6 * found.curve[0].mixed
-    assert found.head is found.by_weight[30.0]
-    assert found.head.matrix is not None
+    assert [one.weight for one in found.curve] == [0, *sorted({*dial.WEIGHTS, 7.0})]
+    assert found.point.weight == 7
+    assert found.point.mixed < 0.3 * found.curve[0].mixed
+    assert found.head is found.by_weight[7.0]
+    assert found.head.wishes is not None
 
 
-def test_without_a_weight_it_is_the_knee():
+def test_without_a_weight_it_is_what_is_worth_its_price():
     good, labels = confused()
     shape = conftr.Shape(avoid=[("a", "c")])
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert found.point == dial.knee(found.curve)
+    assert found.point == dial.affordable(found.curve)
+    assert found.point.mixed < 0.5 * found.curve[0].mixed
+    assert found.point.size <= 1.03 * found.curve[0].size
+    assert "at most 3 % larger" in found.why
 
 
-def test_when_time_is_up_there_is_a_head_without_a_matrix():
+def test_sets_of_a_class_shrink_where_that_is_all_that_is_wished():
+    good, labels = confused(2000)
+    shape = conftr.Shape(shrink={"b": 5.0})
+    task = StackTask(CLASSES, 0.2, shape=shape, head="mean")
+    found = choose_head([good], labels, task)
+    sizes = {one.name: one.size for one in found.measured}
+    assert found.head.wishes is not None
+    assert sizes[found.head.name] < 0.98 * sizes["mean of the members"]
+    assert "as the wishes weigh it" in found.why
+
+
+def test_when_time_is_up_nothing_is_trained_and_wishes_are_followed():
     good, labels = confused()
     task = StackTask(CLASSES, 0.1, until=time.monotonic() - 1)
     found = choose_head([good, noise()], labels, task)
     assert found.head.matrix is None
     shape = conftr.Shape(avoid=[("a", "c")])
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, until=task.until))
-    assert found.point is None
+    assert found.head.matrix is None
+    assert found.point.mixed < found.curve[0].mixed
 
 
 def test_thresholds_by_class_are_measured_as_such():

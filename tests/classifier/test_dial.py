@@ -12,29 +12,41 @@ CLASSES = ["a", "b", "c"]
 
 
 def test_a_curve_has_points_at_weights_and_at_the_one_given():
-    found = dial.shapes(SHAPE)
-    assert list(found) == [1, 2, 3, 10, 30, 100]
-    assert [one.loss_matrix(CLASSES)[0, 1] for one in found.values()] == [1, 2, 3, 10, 30, 100]
+    given = conftr.Shape(avoid=[conftr.Avoid("a", "b", 7.0)], shrink={"c": 3.0})
+    found = dial.shapes(given)
+    assert list(found) == sorted({*dial.WEIGHTS, 7.0})
+    matrices = [one.loss_matrix(CLASSES)[0, 1] for one in found.values()]
+    assert matrices == pytest.approx(list(found))
     assert all(one.class_weights(CLASSES)[2] == 3 for one in found.values())
 
 
 def test_wishes_without_a_weight_have_theirs_found():
     unweighted = conftr.Shape(avoid=[("a", "b")])
-    assert dial.by_knee(unweighted)
-    assert not dial.by_knee(SHAPE)
-    assert list(dial.shapes(unweighted)) == [1, 3, 10, 30, 100]
+    assert dial.without_weight(unweighted)
+    assert not dial.without_weight(SHAPE)
+    assert list(dial.shapes(unweighted)) == list(dial.WEIGHTS)
 
 
 def test_wishes_without_a_pair_have_one_point():
     assert list(dial.shapes(conftr.Shape(shrink={"c": 3.0}))) == [1]
 
 
-def test_a_set_is_mixed_if_it_holds_a_class_unwanted_beside_its_own():
+def test_a_set_is_mixed_if_it_holds_both_sides_of_a_wish():
     wrong = dial.unwanted(SHAPE, CLASSES)
     sets = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1]], bool)
     # A set of b with a, one of a without b, one of a with b alone; that of c does not count.
-    assert dial.mixed(sets, np.array([1, 0, 0, 2]), wrong) == 2 / 3
+    assert dial.mixed(sets, np.array([1, 0, 0, 2]), wrong) == 1 / 3
     assert dial.mixed(sets, np.array([2, 2, 2, 2]), wrong) == 0
+
+
+def test_a_set_is_mixed_without_the_truth_too_and_one_way_for_the_first_side_alone():
+    groups = conftr.Shape(separate=[(["a", "b"], ["c"])])
+    without_the_truth = np.array([[1, 0, 1]], bool)
+    assert dial.mixed(without_the_truth, np.array([1]), dial.unwanted(groups, CLASSES)) == 1
+    one_way = conftr.Shape(avoid=[conftr.Avoid("a", "c", one_way=True)])
+    wrong = dial.unwanted(one_way, CLASSES)
+    assert dial.mixed(without_the_truth, np.array([0]), wrong) == 1
+    assert dial.mixed(without_the_truth, np.array([2]), wrong) == 0
 
 
 def test_the_share_of_mixed_sets_counts_rows_of_the_classes_concerned():
@@ -49,17 +61,22 @@ def test_the_share_of_mixed_sets_counts_rows_of_the_classes_concerned():
     assert dial.point(0.0, logits, question).mixed == 0
 
 
-def test_the_knee_is_where_more_begins_to_cost_more_than_it_gives():
+def test_what_is_affordable_has_the_fewest_mixed_sets_at_three_per_cent():
     points = [
         Point(0, 0.10, 2.0),
         Point(1, 0.09, 2.01),
-        Point(3, 0.03, 2.05),  # most is gone, and little is paid
-        Point(10, 0.02, 2.5),
+        Point(3, 0.03, 2.05),
+        Point(10, 0.02, 2.07),  # larger by more than 3 %
         Point(30, 0.01, 3.0),
     ]
-    assert dial.knee(points).weight == 3
+    assert dial.affordable(points).weight == 3
 
 
-def test_the_knee_is_never_the_point_without_wishes():
+def test_of_points_with_as_few_mixed_sets_the_smaller_sets_are_taken():
+    points = [Point(0, 0.1, 2.0), Point(1, 0.0, 2.02), Point(3, 0.0, 2.01)]
+    assert dial.affordable(points).weight == 3
+
+
+def test_wishes_that_give_nothing_cost_nothing():
     points = [Point(0, 0.1, 2.0), Point(1, 0.1, 2.1), Point(3, 0.1, 2.2)]
-    assert dial.knee(points).weight == 1
+    assert dial.affordable(points).weight == 0

@@ -659,7 +659,7 @@ def test_images_with_a_wish(tmp_path):
     arguments = ["--separate", "0|2", "--method", "conftr", "--alpha", 0.2]
     done = ran("fit", tmp_path / "images.npz", *arguments, "--out", tmp_path / "model")
     assert "Wishes" in done.stdout
-    assert "of the sets concerned hold what they should not" in done.stdout
+    assert "of the sets concerned hold what should stay apart" in done.stdout
     assert "NEW.npz" in done.stdout
     shown = artefact.evidence(tmp_path / "model")
     assert shown.pictures.shape == (48, 4, 4)

@@ -2,15 +2,15 @@
 
 The mean of the members comes first, then weights found by cross-entropy, kept if they are better.
 Any other head has more numbers, and replaces them only if it is better by more than the noise of
-the rows. With wishes there is a matrix for every weight of them, the curve of `dial`; the one at
-the weight that was given, or at the knee of the curve, is kept.
+the rows. Whichever is kept then follows the wishes, if there are any, at every weight of the curve
+of `dial`: at the one that was given, or at the one that is worth its price.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from conftr.classifier.cross_fitting import FOLDS, Report, divide
 from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.dial import Point
 from conftr.classifier.head import Head
+from conftr.classifier.separating import wishes_of
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.scores import thr
 from conftr.conformal.shaping import Shape
@@ -37,7 +38,6 @@ _ROWS = 10_000  # that a head learns from, at most
 _ENTRIES = 1e7  # log-probabilities of a member that a head learns from, at most
 _PER_ENTRY = 20  # rows for each entry of a matrix that is tried for size alone
 _PER_NUMBER = 4  # rows for each number of a hidden layer that is tried
-_WISHED_DECAY = 10.0  # over the number of rows, of a head that follows wishes
 _BEYOND = 2.0  # standard errors by which a head with many numbers must be better
 _NEGLIGIBLE = 0.001  # rise of cross-entropy, as a share of it, for which no member is kept
 
@@ -119,25 +119,22 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
     places, rows = _rows(said, labels, task)
     tried = _linear(rows)[: 1 if task.head == BY_MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
-    curve, point, by_weight = list[Point](), None, dict[float, _Candidate]()
-    if _wants_matrices(rows, task):
-        plain, wished = _with_matrices(kept, rows, task)
-        plain += _with_hidden_layers(kept, rows, task)
+    if _wants_trained(rows, task):
+        plain = _with_matrices(kept, rows, task) + _with_hidden_layers(kept, rows, task)
         tried += plain
         asked_for = task.head == BY_CONFTR and len(plain) > 0
         kept = min(plain, key=_mean_cost) if asked_for else _better(kept, plain)
-        if wished:
-            by_weight = {0.0: kept} | wished
-            curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
-            point = _asked(curve, task)
-            if point.mixed >= curve[0].mixed:  # nothing is gained, whatever it would cost
-                point = curve[0]
-            kept = by_weight[point.weight]
-            tried += wished.values()
+    wished = _with_wishes(kept, rows, task)
+    by_weight = {0.0: kept} | wished if wished else {}
+    curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
+    point = _asked(curve, task, by_weight) if wished else None
+    if point is not None:
+        kept = by_weight[point.weight]
+        tried += wished.values()
     others = sorted((one for one in tried if one is not kept), key=_mean_cost)
     measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
     heads = {weight: one.head for weight, one in by_weight.items()}
-    why = _why(kept, tried[0], curve, point)
+    why = _why(kept, tried[0], curve, point, task)
     return ChosenHead(kept.head, places, why, measured, curve, point, heads)
 
 
@@ -209,55 +206,44 @@ def _linear(rows: _Rows) -> list[_Candidate]:
     return found
 
 
-def _wants_matrices(rows: _Rows, task: StackTask) -> bool:
+def _wants_trained(rows: _Rows, task: StackTask) -> bool:
     classes = len(task.classes)
     if time.monotonic() > task.until:
         return False
-    if task.shape is not None or task.head == BY_CONFTR:
+    if task.head == BY_CONFTR:
         return classes <= MANY
     return task.head != BY_MEAN and len(rows.labels) >= _PER_ENTRY * classes**2
 
 
-def _with_matrices(
-    kept: _Candidate, rows: _Rows, task: StackTask
-) -> tuple[list[_Candidate], dict[float, _Candidate]]:
-    """Heads with a matrix on top of the one that is kept: for size alone, and by wish weight."""
+def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
+    """Heads with a matrix on top of the one that is kept."""
     from conftr.classifier import matrices  # which brings JAX
 
-    classes = task.classes
-    tried = matrices.aims(len(classes), task.head)
-    shapes = {} if task.shape is None else dial.shapes(task.shape)
-    wanted = tried + [
-        matrices.Aim(
-            f"head with wishes of weight {weight:g}",
-            shape.loss_matrix(classes),
-            shape.class_weights(classes),
-            decay=_WISHED_DECAY,
-        )
-        for weight, shape in shapes.items()
-    ]
-
-    base = kept.head.logits(rows.said)
     try:
         found = matrices.train(
-            base,
+            kept.head.logits(rows.said),
             rows.labels,
             rows.folds,
-            wanted,
+            matrices.aims(len(task.classes), task.head),
             alpha=task.alpha,
             seed=task.seed,
             report=_reporting("head", task),
         )
     except TimeIsUp:
-        return [], {}
-    heads = {one.aim.name: _on_top(kept.head, one, rows) for one in found}
-    plain = [heads[aim.name] for aim in tried if aim.name in heads]
-    wished = {
-        weight: heads[aim.name]
-        for weight, aim in zip(shapes, wanted[len(tried) :], strict=True)
-        if aim.name in heads
-    }
-    return plain, wished
+        return []
+    return [_on_top(kept.head, one, rows) for one in found]
+
+
+def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, _Candidate]:
+    """The head that is kept as it follows wishes, by their weight; none without wishes."""
+    if task.shape is None:
+        return {}
+    logs, found = log_softmax(kept.logits), dict[float, _Candidate]()
+    for weight, shape in dial.shapes(task.shape).items():
+        wishes = wishes_of(shape, task.classes)
+        own = replace(kept.head, name=f"head with wishes of weight {weight:g}", wishes=wishes)
+        found[weight] = rows.measured(own, wishes.followed(logs))
+    return found
 
 
 def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
@@ -307,11 +293,15 @@ def _on_top(below: Head, matrix: Any, rows: _Rows) -> _Candidate:
     return rows.measured(found, matrix.logits)
 
 
-def _asked(curve: Sequence[Point], task: StackTask) -> Point:
-    """The point at the weight that was given, or at the knee."""
+def _asked(curve: Sequence[Point], task: StackTask, by_weight: Mapping[float, _Candidate]) -> Point:
+    """The point at the weight that was given or is affordable; the first if nothing is gained."""
     assert task.shape is not None
-    given = {one.weight: one for one in curve[1:]}.get(dial.given(task.shape))
-    return dial.knee(curve) if given is None or dial.by_knee(task.shape) else given
+    if not dial.has_sides(task.shape):  # the size of some sets is all that wishes are about
+        return min(curve, key=lambda one: _mean_cost(by_weight[one.weight]))
+    if dial.without_weight(task.shape):
+        return dial.affordable(curve)
+    given = next(one for one in curve if one.weight == dial.given(task.shape))
+    return given if given.mixed < curve[0].mixed else curve[0]
 
 
 def _better(
@@ -333,18 +323,35 @@ def _mean_cost(one: _Candidate) -> float:
     return float(one.costs.mean())
 
 
-def _why(kept: _Candidate, mean: _Candidate, curve: Sequence[Point], point: Point | None) -> str:
-    if point is not None and point.weight == 0:
+def _why(
+    kept: _Candidate,
+    mean: _Candidate,
+    curve: Sequence[Point],
+    point: Point | None,
+    task: StackTask,
+) -> str:
+    if point is not None and task.shape is not None and dial.has_sides(task.shape):
+        return _price(curve, point, found=dial.without_weight(task.shape))
+    told = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
+    weighed = " as the wishes weigh it" * (point is not None)
+    beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
+    return f"{told}{weighed}{beside}."
+
+
+def _price(curve: Sequence[Point], point: Point, *, found: bool) -> str:
+    """What wishes give and cost. found: whether their weight was."""
+    if point.weight == 0:
+        budget = f" at sets at most {100 * dial.PRICE:.0f} % larger" * found
         return (
-            f"The wishes are not followed: that did not lower the share of mixed sets, "
+            f"The wishes are not followed: that did not lower the share of mixed sets{budget}, "
             f"{100 * point.mixed:.1f} % on out-of-fold training rows."
         )
-    if point is not None:
-        return (
-            f"On out-of-fold training rows {100 * point.mixed:.1f} % of the sets concerned hold "
-            f"what they should not, at {point.size:.2f} classes a set; "
-            f"without wishes {100 * curve[0].mixed:.1f} % at {curve[0].size:.2f}."
-        )
-    told = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
-    beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
-    return f"{told}{beside}."
+    chosen = (
+        f" Of the weights whose sets are at most {100 * dial.PRICE:.0f} % larger, {point.weight:g} "
+        f"has the fewest mixed ones." * found
+    )
+    return (
+        f"On out-of-fold training rows {100 * point.mixed:.1f} % of the sets concerned hold what "
+        f"should stay apart, at {point.size:.2f} classes a set; without wishes "
+        f"{100 * curve[0].mixed:.1f} % at {curve[0].size:.2f}.{chosen}"
+    )

@@ -14,7 +14,8 @@ from conftr.classifier.choosing import Question
 from conftr.classifier.stack import Stack
 from conftr.conformal.shaping import Shape
 
-WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
+WEIGHTS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
+PRICE = 0.03  # by which sets may grow for wishes without a weight
 
 _HALVES = 10
 
@@ -22,8 +23,8 @@ _HALVES = 10
 class Point(NamedTuple):
     """What a weight of the wishes gives; 0 is without them.
 
-    mixed: of the rows whose class the wishes concern, the share whose set holds a class that should
-        not stand beside theirs. size: of all sets, the mean.
+    mixed: of the rows whose class the wishes concern, the share whose set holds what should stay
+        apart. size: of all sets, the mean.
     """
 
     weight: float
@@ -33,7 +34,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DialPoint:
-    """A point on out-of-fold training rows, and the stack whose head has learned wishes so.
+    """A point on out-of-fold training rows, and the stack whose head follows wishes so.
 
     chosen: whether sets are made with it.
     """
@@ -44,9 +45,14 @@ class DialPoint:
     calibration: Calibration | None = None
 
 
-def by_knee(shape: Shape) -> bool:
+def without_weight(shape: Shape) -> bool:
     """Whether the weight of wishes is to be found: none of them has one."""
     return bool(_wishes(shape)) and all(wish.weight is None for wish in _wishes(shape))
+
+
+def has_sides(shape: Shape) -> bool:
+    """Whether something is to be avoided or kept apart."""
+    return bool(_wishes(shape))
 
 
 def shapes(shape: Shape) -> dict[float, Shape]:
@@ -54,7 +60,7 @@ def shapes(shape: Shape) -> dict[float, Shape]:
     if not _wishes(shape):
         return {1.0: shape}
     own = given(shape)
-    weights = {*WEIGHTS} if by_knee(shape) else {*WEIGHTS, own}
+    weights = {*WEIGHTS} if without_weight(shape) else {*WEIGHTS, own}
     return {weight: _scaled(shape, weight / own) for weight in sorted(weights)}
 
 
@@ -107,7 +113,11 @@ def point(weight: float, logits: Any, question: Question) -> Point:
 def mixed(
     sets: npt.NDArray[np.bool_], labels: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]
 ) -> float:
-    """The share of sets (n, K) that hold a class not wanted beside their true one, labels (n,).
+    """The share of sets (n, K) that hold what should stay apart, of rows with labels (n,).
+
+    That is a class not wanted beside the true one, and with it one that it is not wanted beside.
+    A set that holds the wrong side alone is not mixed: it misses the truth, which is what alpha is
+    for.
 
     Args:
         sets: Of n rows.
@@ -118,26 +128,19 @@ def mixed(
     concerned = np.asarray(wrong.any(axis=1))[labels]
     if not concerned.any():
         return 0.0
-    return float((sets & wrong[labels]).any(axis=1)[concerned].mean())
+    own, truths = sets[concerned], labels[concerned]
+    opposed = own.astype(np.float32) @ wrong.astype(np.float32) > 0
+    return float((own & opposed & wrong[truths]).any(axis=1).mean())
 
 
-def knee(points: Sequence[Point]) -> Point:
-    """The point after which more weight begins to cost more than it gives.
+def affordable(points: Sequence[Point]) -> Point:
+    """The point with the fewest mixed sets whose sets are larger by no more than `PRICE`.
 
-    Of all points but the first, which is without wishes, the one farthest below the line from the
-    first to the last, both axes measured by how far these two are apart.
+    Of several that have as few, the one with the smallest sets. points: the first is without
+    wishes.
     """
-    first, last = points[0], points[-1]
-
-    def gain(one: Point) -> float:
-        removed = _share(first.mixed - one.mixed, first.mixed - last.mixed)
-        return removed - _share(one.size - first.size, last.size - first.size)
-
-    return max(points[1:], key=gain)
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else 0.0
+    most = (1 + PRICE) * points[0].size
+    return min((one for one in points if one.size <= most), key=lambda one: (one.mixed, one.size))
 
 
 def _sets(scores: Any, half: npt.NDArray[np.bool_], question: Question) -> npt.NDArray[np.bool_]:

@@ -53,8 +53,8 @@ class ShownCandidate:
 class PricePoint(NamedTuple):
     """What a weight of the wishes gives on test examples; 0 is without wishes.
 
-    mixed: of the examples whose class the wishes concern, the share whose set holds a class that
-        should not stand beside theirs. size: of all sets, the mean. chosen: whether it is in force.
+    mixed: of the examples whose class the wishes concern, the share whose set holds what should
+        stay apart. size: of all sets, the mean. chosen: whether it is in force.
     """
 
     weight: float
@@ -80,7 +80,7 @@ class Evidence:
         misses. unseen_share: of all examples, as estimated from those kept aside.
     wishes: each in words. unwanted: (K, K), true where a set of true class row should not hold
         class column. shrink: (K,) size weights, 1 where nothing was wished.
-    price: the curve of wishes over their weight, where a head has learned them.
+    price: the curve of wishes over their weight, where a head follows them.
     pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
     cells: for tables, column name -> text, of each test example.
     provenance: plain data: versions, seed, file, fingerprint, sizes of the parts, settings, choice.

@@ -3,10 +3,10 @@
     s = log softmax( sum_m w_m log p_m ),    logits = s + s A + b + relu( x V + c ) U
 
 The weights w begin as the members' mean, 1 / M each, and follow cross-entropy: so few numbers are
-found exactly, in a moment. The matrix A (K, K) and the bias b begin as 0. They can move a class
-against another, which is what wishes ask for. Where there are rows for it, a small hidden layer is
-tried too: it sees x, what all members say side by side (n, M K). Both are trained in
-`conftr.classifier.matrices` and `hidden_layers`.
+found exactly, in a moment. The matrix A (K, K) and the bias b begin as 0. Where there are rows for
+it, a small hidden layer is tried too: it sees x, what all members say side by side (n, M K). Both
+are trained in `conftr.classifier.matrices` and `hidden_layers`. Wishes come last, as `separating`
+follows them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
+from conftr.classifier import separating
+from conftr.classifier.separating import Wishes
 from conftr.conformal.arrays import log_softmax
 from conftr.features.columns import Json
 from conftr.members.member import Files, MemberError, Numbers, floored
@@ -49,6 +51,7 @@ class Head:
 
     name: how it came about. weights: (M,), one for each member.
     bias: b (K,), or None. matrix: A (K, K), or None. hidden: a hidden layer, or None.
+    wishes: that its log-probabilities follow, or None.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Head:
     bias: Numbers | None = None
     matrix: Numbers | None = None
     hidden: HiddenLayer | None = None
+    wishes: Wishes | None = None
 
     def logits(self, said: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from the members' log-probabilities, (n, K) of each."""
@@ -63,7 +67,9 @@ class Head:
         found = combined if self.matrix is None else combined + _product(combined, self.matrix)
         if self.hidden is not None:
             found = found + self.hidden.moves(side_by_side(said))
-        return found if self.bias is None else found + self.bias
+        if self.bias is not None:
+            found = found + self.bias
+        return found if self.wishes is None else self.wishes.followed(log_softmax(found))
 
     def combined(self, said: Sequence[Numbers]) -> Numbers:
         """s, (n, K)."""
@@ -75,7 +81,8 @@ class Head:
 
     def to_json(self) -> Json:
         """What is no array, as plain data."""
-        return {"name": self.name}
+        own = {} if self.wishes is None else {"wishes": self.wishes.to_json()}
+        return {"name": self.name} | own
 
     def files(self) -> Files:
         """One file of arrays."""
@@ -99,7 +106,9 @@ def load(told: Json, files: Files, members: int, classes: int) -> Head:
     if any(arrays[name].shape != shapes.get(name) for name in arrays):
         raise MemberError(f"{_FILE} does not fit {members} members and {classes} classes.")
     hidden = HiddenLayer(*(arrays[name] for name in ("inner", "shift", "outer"))) if width else None
-    return Head(told["name"], arrays["weights"], arrays.get("bias"), arrays.get("matrix"), hidden)
+    wishes = separating.load(told["wishes"], classes) if "wishes" in told else None
+    linear = arrays["weights"], arrays.get("bias"), arrays.get("matrix")
+    return Head(told["name"], *linear, hidden, wishes)
 
 
 def mean(members: int) -> Head:

@@ -38,6 +38,10 @@ class Avoid:
     weight: float | None = None
     one_way: bool = False
 
+    def sides(self) -> tuple[Sequence[Hashable], Sequence[Hashable]]:
+        """The classes on either side."""
+        return [self.truth], [self.other]
+
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """The entries (true class, unwanted class) of the loss matrix."""
         return _both([(self.truth, self.other)], self.one_way)
@@ -59,6 +63,10 @@ class Separate:
     others: Sequence[Hashable]
     weight: float | None = None
     one_way: bool = False
+
+    def sides(self) -> tuple[Sequence[Hashable], Sequence[Hashable]]:
+        """The classes on either side."""
+        return self.group, self.others
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """The entries (true class, unwanted class) of the loss matrix."""
@@ -123,6 +131,15 @@ class Shape:
                     )
                 matrix[y, k] = weight
         return matrix
+
+    def sides(self, classes: Classes) -> list[tuple[Avoid | Separate, list[int], list[int]]]:
+        """Each wish to avoid or separate, and the places of the classes on its two sides."""
+        index = _index(classes)
+        found = [(wish, *wish.sides()) for wish in self._wishes()]
+        return [
+            (wish, [index(name) for name in first], [index(name) for name in second])
+            for wish, first, second in found
+        ]
 
     def _wishes(self) -> list[Avoid | Separate]:
         return [_avoid(wish) for wish in self.avoid] + [_separate(wish) for wish in self.separate]

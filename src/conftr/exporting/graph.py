@@ -54,6 +54,13 @@ class Graph:
         self._nodes.append(node)
         return name
 
+    def first(self, kind: str, *given: str, **attributes: Any) -> str:
+        """Add an operation of two results; gives the name of the first."""
+        name = f"t{len(self._nodes)}"
+        node = self._onnx.helper.make_node(kind, given, [name, f"{name}b"], **attributes)
+        self._nodes.append(node)
+        return name
+
     def trees(self, x: str, **attributes: Any) -> str:
         """Add an ensemble of trees; arrays among the attributes become tensors."""
         made = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from conftr.classifier.head import Head
 from conftr.classifier.stack import Stack
-from conftr.exporting import networks, trees
+from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.rows import read
 from conftr.features.encoding import Images
@@ -95,7 +95,9 @@ def _headed(graph: Graph, said: list[str], head: Head, classes: int) -> str:
         shifted = graph.op("Add", inner, graph.constant(head.hidden.shift))
         outer = graph.op("MatMul", graph.op("Relu", shifted), graph.constant(head.hidden.outer))
         found = graph.op("Add", found, outer)
-    return found if head.bias is None else graph.op("Add", found, graph.constant(head.bias))
+    if head.bias is not None:
+        found = graph.op("Add", found, graph.constant(head.bias))
+    return found if head.wishes is None else wishes.followed(graph, found, head.wishes)
 
 
 def _clipped(graph: Graph, own: str, classes: int) -> str:

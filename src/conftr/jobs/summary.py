@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from conftr.classifier.choosing import WISHED
+from conftr.classifier.dial import mixed
 from conftr.classifier.evidence import Evidence
 from conftr.conformal import checks
 from conftr.conformal.shown_names import shown
@@ -104,8 +105,8 @@ def _candidate(evidence: Evidence, i: int) -> dict[str, Any]:
     }
     if evidence.unwanted is not None and evidence.unwanted.any():
         unwanted = evidence.unwanted[y]
-        mixed = (sets & unwanted).any(axis=1)
-        found["unwanted"] = _mean(mixed, unwanted.any(axis=1))
+        found["unwanted"] = _mean((sets & unwanted).any(axis=1), unwanted.any(axis=1))
+        found["mixed"] = mixed(sets, y, evidence.unwanted) if unwanted.any() else None
     if evidence.shrink is not None and (evidence.shrink != 1).any():
         found["shrunk_size"] = _mean(sizes, evidence.shrink[y] != 1)
     return found
@@ -209,10 +210,10 @@ def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
 
 def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     chosen, *others = candidates
-    if chosen.get("unwanted") is not None:
-        compared = "".join(f"; {one['name']}: {_percent(one['unwanted'])}" for one in others)
-        share = _percent(chosen["unwanted"])
-        yield "Wishes", f"{share} of the sets concerned hold what they should not{compared}."
+    if chosen.get("mixed") is not None:
+        compared = "".join(f"; {one['name']}: {_percent(one['mixed'])}" for one in others)
+        share = _percent(chosen["mixed"])
+        yield "Wishes", f"{share} of the sets concerned hold what should stay apart{compared}."
     if chosen.get("shrunk_size") is not None:
         compared = "".join(f"; {one['name']}: {_number(one['shrunk_size'])}" for one in others)
         size = _number(chosen["shrunk_size"])

@@ -216,7 +216,7 @@ def price(evidence: Evidence) -> Chart:
     ]
     chart = axes.drawn(rows).encode(
         alt.X("size:Q", title="mean set size", scale=alt.Scale(zero=False)),
-        alt.Y("mixed:Q", title="sets that hold what they should not", axis=alt.Axis(format="~%")),
+        alt.Y("mixed:Q", title="sets that hold what should stay apart", axis=alt.Axis(format="~%")),
     )
     line = chart.mark_line(color=BLUE).encode(alt.Order("order:Q"))
     dots = chart.mark_point(filled=True, opacity=1).encode(
