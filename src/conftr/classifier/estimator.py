@@ -147,9 +147,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             mean; "cross-entropy" and "conftr" are trained that way alone.
         score: The conformity score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a
             function of logits. `clf.score(X, y)` is scikit-learn's method all the same, accuracy.
-        shape: Wishes about sets in class names, a `conftr.Shape`. The head learns them, on any kind
-            of members. Where pairs to avoid or to separate have no weight, it is found: the knee of
-            the curve of mixed sets against size.
+        shape: Wishes about sets in class names, a `conftr.Shape`. The head follows them, on any
+            kind of members. Where pairs to avoid or to separate have no weight, it is found: the
+            fewest mixed sets, on out-of-fold answers, where sets are at most 3 % larger.
         method: How a single network is trained: "cross-entropy", "conftr", an objective such as
             `conftr.ConfTr(...)`, or "auto": train both, and by `conftr.RWCE()`, and keep what has
             the smallest sets on validation data, cross-entropy if in doubt.

@@ -24,6 +24,8 @@ from conftr.conformal.shaping import Shape
 from conftr.features.columns import Json
 from conftr.members.member import MemberError, Numbers
 
+SMALLEST = 1e-300  # probability that a price is made of; the order of smaller ones stays
+
 
 @dataclass(frozen=True)
 class Apart:
@@ -59,7 +61,7 @@ class Wishes:
 
     def followed(self, logs: Numbers) -> Numbers:
         """Log-probabilities (n, K) from those without wishes; the likeliest class stays so."""
-        p, found = np.exp(logs), logs.copy()
+        p, found = np.maximum(np.exp(logs), SMALLEST), logs.copy()
         for wish in self.apart:
             limits = wish.limits(p)
             for side, limit in zip((wish.first, wish.second), limits, strict=True):

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conftr.classifier.separating import Apart, Wishes
+from conftr.classifier.separating import SMALLEST, Apart, Wishes
 from conftr.exporting.graph import Graph, log_softmax, total
 
 
 def followed(graph: Graph, logits: str, wishes: Wishes) -> str:
     """Log-probabilities (n, K) that follow wishes, from logits without them."""
     logs = log_softmax(graph, logits)
-    p, found, classes = graph.op("Exp", logs), logs, len(wishes.sizes)
+    p = graph.op("Max", graph.op("Exp", logs), graph.constant(SMALLEST))
+    found, classes = logs, len(wishes.sizes)
     for wish in wishes.apart:
         for side, limit in zip((wish.first, wish.second), _limits(graph, p, wish), strict=True):
             inside = np.isin(np.arange(classes), side)
