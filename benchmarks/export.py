@@ -1,13 +1,15 @@
 """Exported models beside the classifiers they come from: sets, size of the file, rows a second.
 
     python benchmarks/export.py [--data FOLDER] [--rows 100000] [--only car,digits] [--models DIR]
+    python benchmarks/export.py --summary                only what is stored, as a table
 
 The default model of three tables (see tables.py) and of scikit-learn's digits, as images, is
 fitted, saved, loaded and exported; a model that is in --models already is taken. Rows are those
 of the table that were not learned from, as many times as it takes, each number moved by a
 hundredth of its column's deviation so that no two are equal. Sets of the file in onnxruntime are
 compared with `predict_set`, which is what `conftr predict` writes. Seconds are the processor's, of
-all threads, which other work on the machine hardly adds to.
+all threads, which other work on the machine hardly adds to. A record for each is kept in
+results/export.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from tables import load
 ALPHA = 0.1
 BLOCK = 5_000  # rows at a time, here and there
 TABLES, PICTURES = ("car", "contraceptive", "vowel"), "digits"
+RESULTS = Path(__file__).parents[1] / "results" / "export"
 
 
 def examples(name, folder):
@@ -107,16 +110,34 @@ def measured(name, folder, count, models):
     }
 
 
+def summary():
+    """What is stored, as the table of docs/serving.md."""
+    print("| model | differing sets | file | rows a second of a core, onnxruntime and here |")
+    print("|---|---|---|---|")
+    for name in (*TABLES, PICTURES):
+        found = json.loads((RESULTS / f"{name}.json").read_text())
+        rates = found["in onnxruntime"], found["rows a second of a core, here"]
+        print(
+            f"| {name}: {found['members']} | {found['differing sets']} of {found['rows']:,} "
+            f"| {found['file, MB']:.1f} MB | {rates[0]:,.0f} and {rates[1]:,.0f} |"
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--models", type=Path, default=Path(gettempdir()) / "conftr-exported")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--only", default=",".join([*TABLES, PICTURES]))
+    parser.add_argument("--summary", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in asked.only.split(","):
-        print(json.dumps(measured(name, asked.data, asked.rows, asked.models)), flush=True)
+    for name in () if asked.summary else asked.only.split(","):
+        found = measured(name, asked.data, asked.rows, asked.models)
+        print(json.dumps(found), flush=True)
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    summary()
 
 
 if __name__ == "__main__":

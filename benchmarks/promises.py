@@ -3,8 +3,9 @@
     python benchmarks/promises.py [--trials 300]
 
 Weighted: rows are easy or hard, and hard ones are more frequent among new rows than among those
-that calibrate, by a known factor. Cross-conformal: logistic regression on few rows of three
-classes, in folds; beside it the same rows divided into training and calibration.
+that calibrate, by a known factor. Cross-conformal: `ConformalClassifier(cross_conformal=)` with
+logistic regression on few rows of three classes; beside it the same rows divided into training and
+calibration.
 """
 
 from __future__ import annotations
@@ -51,13 +52,12 @@ def scored(model, X):
 def cross(rng, n, folds, new=20):
     """Coverage and mean size of cross-conformal sets, and of those of divided rows."""
     (X, y), (X_new, y_new) = labelled(rng, n), labelled(rng, new)
-    place, own, scores = np.arange(n) % folds, np.zeros(n), []
-    for fold in range(folds):
-        held = place == fold
-        model = LogisticRegression().fit(X[~held], y[~held])
-        own[held] = scored(model, X[held])[np.arange(held.sum()), y[held]]
-        scores.append(scored(model, X_new))
-    sets = conftr.cross_predict_set(own, place, np.stack(scores), ALPHA)
+    clf = conftr.ConformalClassifier(
+        ALPHA, members=LogisticRegression(), cross_conformal=folds, random_state=0
+    )
+    sets = clf.fit(X, y).predict_set(X_new)
+    if len(clf.classes_) < K:  # a class that no row has is in no set
+        sets = np.insert(sets, np.setdiff1d(np.arange(K), clf.classes_), False, axis=1)
     model = LogisticRegression().fit(X[: n // 2], y[: n // 2])
     tau = conftr.calibrate(scored(model, X[n // 2 :]), y[n // 2 :], ALPHA)
     halves = conftr.predict_set(scored(model, X_new), tau)

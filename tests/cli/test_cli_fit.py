@@ -1041,3 +1041,22 @@ def test_a_reader_that_has_seen_enough_is_no_error(outside, streams):
         child.process.join(processes.PATIENCE)
     assert child.process.exitcode == 0
     assert "Traceback" not in (streams / "stderr.txt").read_text()
+
+
+def test_cross_conformal(tmp_path):
+    """Every row that is not tested on trains and calibrates; the weaker promise is told."""
+    rows(100, 3).write_csv(tmp_path / "few.csv")
+    rows(40, 4).drop("colour", "id").write_csv(tmp_path / "new.csv")
+    wanted = ["--target", "colour", "--drop", "id", "--members", "logistic", "--head", "mean"]
+    place = ["--cross-conformal", 4, "--out", tmp_path / "model"]
+    found = told(ran("fit", tmp_path / "few.csv", *wanted, *place))
+    assert found["Promise"].startswith("at least 72.9 % of the sets hold the true class")
+    assert "usually about 90 %" in found["Promise"]
+    out = tmp_path / "sets.csv"
+    ran("predict", tmp_path / "model", tmp_path / "new.csv", "--out", out, "--p-values")
+    clf, answered = artefact.load(tmp_path / "model"), pl.read_csv(out)
+    assert (clf.n_train_, clf.n_calibration_) == (80, 80)
+    expected = clf.p_values(pl.read_csv(tmp_path / "new.csv", schema_overrides={"code": pl.String}))
+    np.testing.assert_allclose(answered["pvalue_red"], expected[:, 2], atol=1e-5)
+    assert "cross-conformal" in run("monitor", tmp_path / "model", tmp_path / "new.csv").output
+    assert "cross_conformal" in run("calibrate", tmp_path / "model", tmp_path / "few.csv").output

@@ -6,6 +6,7 @@
         stack.json                  members, how they read rows, and the head
         member-M-F-*                member M's model of fold F: safetensors and JSON, or text
         head.safetensors            the head's weights, where there is one
+        fold-F-*, folds.safetensors the same of each fold, and scores of its rows: cross-conformal
         calibration.safetensors     scores of the calibration examples: thresholds for any alpha
         thresholds.csv              thresholds for many alphas, to read
         known_rows.safetensors      digests of rows it has learned from, at most 128 KB

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from conftr.conformal import checks
 from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import CalibrationWarning, examples_needed, rank
 from conftr.conformal.sets import lowered
+from conftr.conformal.weighted import WEIGHT_ROUNDING, known_weights
 
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
 Kind: TypeAlias = Literal["all", "class", "column"]
@@ -162,6 +163,66 @@ def warn_of_unseen(by: Grouping, groups: Any, places: Groups) -> None:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedCalibration(Calibration):
+    """Calibration under a known shift: see `conftr.weighted_calibrate`.
+
+    weights: of the calibration examples of each group, in the order of `scores`.
+    of_rows: the weight (m,) of each row that sets are made for; None until `at` is told.
+    """
+
+    weights: tuple[Numbers, ...]
+    of_rows: Numbers | None = None
+
+    def at(self, weights: Any, n: int) -> WeightedCalibration:
+        """The same for n rows of these weights, (n,)."""
+        if weights is None:
+            raise ValueError(
+                "weights must be given, one for each row: the calibration rows have weights, and "
+                "what a set holds depends on the weight of its row."
+            )
+        return replace(self, of_rows=known_weights(weights, "weights", n))
+
+    def thresholds(self, alpha: float) -> npt.NDArray[np.float64]:  # noqa: ARG002
+        """Nan for each group: a threshold depends on the weight of the row."""
+        return np.full(len(self.names), math.nan)
+
+    def sets(self, scores: Numbers, groups: Groups, alpha: float) -> Sets:
+        """{k : p_k(x) > alpha} as booleans, (m, K)."""
+        inside: Sets = self.p_values(scores, groups) > alpha + WEIGHT_ROUNDING
+        return inside
+
+    def standing(self, scores: Numbers, groups: Groups) -> Integers:  # noqa: ARG002
+        """Refuse: a report at every alpha takes rows that all count the same."""
+        raise ValueError(
+            "there is no report on weighted calibration, whose sets depend on the weights of rows. "
+            "Measure coverage with clf.coverage(X, y, weights=...)."
+        )
+
+    def p_values(self, scores: Numbers, groups: Groups, u: Any = None) -> Numbers:
+        """The share of weights that a class reaches, with that of its row, (m, K)."""
+        if u is not None:
+            raise ValueError("u must be None: weighted p-values are not smoothed.")
+        if self.of_rows is None:
+            self.at(None, len(scores))
+        mine = np.asarray(self.of_rows)[:, None]
+        found = np.ones(scores.shape)
+        for g, (own, weights) in enumerate(zip(self.scores, self.weights, strict=True)):
+            rows = slice(None) if groups is None else groups == g
+            columns = slice(g, g + 1) if groups is None else slice(None)
+            sums = np.append(0.0, np.cumsum(weights))
+            reached = sums[standing(scores[rows, columns], own)]
+            total = sums[-1] + mine[rows]
+            # Where neither a calibration row nor the row itself counts, nothing is ruled out.
+            found[rows, columns] = np.where(
+                total > 0, (reached + mine[rows]) / np.where(total > 0, total, 1.0), 1.0
+            )
+        return found
+
+    def warn(self, alpha: float) -> None:
+        """Say nothing: how many examples it takes depends on the weights of rows."""
+
+
 def calibrated(
     scores: Numbers,
     labels: Integers,
@@ -169,24 +230,36 @@ def calibrated(
     classes: Sequence[Hashable],
     by: Grouping = ALL,
     groups: Any = None,
+    weights: Any = None,
 ) -> Calibration:
     """Keep the true classes' scores, from scores (n, K) and labels (n,), by group.
 
     groups: the name of each example's group, (n,), where the user gave them.
+    weights: of the examples, (n,), where new rows are known to be drawn otherwise.
     """
     own = scores[np.arange(len(labels)), labels]
-    if by == ALL:
-        return Calibration(by, (ALL.kind,), (np.sort(own),))
-    if by == CLASS:
-        names, ids = tuple(classes), labels
-    else:
-        values = group_values(groups, len(labels))
-        names = tuple(sorted(set(values), key=lambda name: (str(type(name)), name)))
-        places = {name: i for i, name in enumerate(names)}
-        ids = np.array([places[name] for name in values], np.intp)
+    names, ids = _named_groups(labels, classes, by, groups)
     order = np.lexsort((own, ids))
     ends = np.cumsum(np.bincount(ids, minlength=len(names)))[:-1]
-    return Calibration(by, names, tuple(np.split(own[order], ends)))
+    parts = tuple(np.split(own[order], ends))
+    if weights is None:
+        return Calibration(by, names, parts)
+    known = known_weights(weights, "weights", len(labels))
+    return WeightedCalibration(by, names, parts, tuple(np.split(known[order], ends)))
+
+
+def _named_groups(
+    labels: Integers, classes: Sequence[Hashable], by: Grouping, groups: Any
+) -> tuple[tuple[Hashable, ...], Integers]:
+    """The names of the groups, and the place among them of each example, (n,)."""
+    if by == ALL:
+        return (ALL.kind,), np.zeros(len(labels), np.intp)
+    if by == CLASS:
+        return tuple(classes), labels
+    values = group_values(groups, len(labels))
+    names = tuple(sorted(set(values), key=lambda name: (str(type(name)), name)))
+    places = {name: i for i, name in enumerate(names)}
+    return names, np.array([places[name] for name in values], np.intp)
 
 
 def grouping(groups: Any, n: int) -> tuple[Grouping, npt.NDArray[np.object_] | None]:

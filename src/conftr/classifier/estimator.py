@@ -32,13 +32,18 @@ from conftr.classifier.asked_members import (
     suitable,
 )
 from conftr.classifier.calibration import (
+    ALL,
     Calibration,
     Grouping,
+    WeightedCalibration,
     calibrated,
     grouping,
     warn_of_unseen,
 )
+from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.choosing_head import HEADS, StackTask
+from conftr.classifier.cross_conformal import CrossStack, equal_folds, joined
+from conftr.classifier.dial import DialPoint
 from conftr.classifier.division import (
     Division,
     Order,
@@ -49,11 +54,12 @@ from conftr.classifier.division import (
     seed_of,
 )
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
-from conftr.classifier.stack import logits_of
+from conftr.classifier.stack import Answers, logits_of
 from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
 from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
+from conftr.conformal.weighted import known_weights
 from conftr.features import frames
 from conftr.features.codes import FrameColumns
 from conftr.members import drawing
@@ -165,6 +171,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             examples, and the best of them are trained too; None for none.
         calibration_size: A number of examples, or a share of them; None chooses.
         validation_size: The same, of those that choose between single networks.
+        cross_conformal: None, or a number of folds: for few rows, every row then trains and
+            calibrates (CV+). As many classifiers are fitted, each without a fold. The promise is
+            weaker, `conftr.cross_promise`: about 1 - 2 alpha is sure, 1 - alpha is usual.
         time_limit: Seconds after which no further member is fitted; one always is.
         random_state: Seed of the division and of training.
         progress: Called with (what is fitted, steps done, steps in all) as training goes on.
@@ -199,6 +208,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tune: int | None = None,
         calibration_size: float | None = None,
         validation_size: float | None = None,
+        cross_conformal: int | None = None,
         time_limit: float | None = None,
         random_state: Any = None,
         progress: Any = None,
@@ -218,6 +228,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tune = tune
         self.calibration_size = calibration_size
         self.validation_size = validation_size
+        self.cross_conformal = cross_conformal
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
@@ -247,7 +258,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._serve(value)
         self.__dict__["alpha"] = value
 
-    def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        calibration_weights: Any = None,
+        **fit_params: Any,
+    ) -> Self:
         """Divide the examples, train, choose, calibrate.
 
         Args:
@@ -256,6 +275,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: the class of each row, (n,).
             groups: "class" for a threshold per class, or the group of each row, (n,), for one per
                 group: the guarantee then holds within each.
+            calibration_weights: where new rows are known to be drawn otherwise than these, how much
+                likelier each row is among the new ones, (n,), up to a common factor. Rows that
+                calibrate count by it, and `predict_set` takes the weights of new rows.
             fit_params: for training alone. `sample_weight`, (n,), is the weight of each row;
                 calibration counts every row once, and so does the choice between networks. Rows
                 of weight 0 do not train, and a class that has no others there is not learned.
@@ -264,7 +286,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The classifier itself.
         """
-        return self._fit(X, y, groups, self.alpha, fit_params)
+        return self._fit(X, y, groups, self.alpha, fit_params, shift=calibration_weights)
 
     def _fit(
         self,
@@ -274,6 +296,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float,
         fit_params: Mapping[str, Any],
         drawn: Order | None = None,
+        shift: Any = None,
     ) -> Self:
         begun = time.monotonic()
         checks.one_probability(alpha, "alpha")
@@ -287,6 +310,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if drawn is None:
             drawn = self._in_order(X)
             warn_of_copies(drawn)
+        if shift is not None:
+            shift = known_weights(np.asarray(shift), "calibration_weights", len(y))
+        if self.cross_conformal is not None:
+            self._check_cross_conformal(wanted, by, shift)
+            return self._fit_crosswise(X, y, alpha, wanted, drawn, fit_params)
         if self._only_calibrates(wanted):
             self._refuse_weights(fit_params)
             rows = drawn.one_each(self.seed_)
@@ -301,8 +329,71 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_of_unseen_classes(y[held], self.classes_)
             held = held[found[held] >= 0]
         self.n_unseen_ = len(division.calibration) - len(held)
-        groups = None if groups is None else groups[held]
-        return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups)
+        groups, shift = (None if one is None else one[held] for one in (groups, shift))
+        return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups, shift)
+
+    def _check_cross_conformal(self, wanted: Asked, by: Grouping, shift: Any) -> None:
+        """Refuse, in words, what cross-conformal prediction has no promise for."""
+        checks.number(self.cross_conformal, "cross_conformal", at_least=2)
+        if not isinstance(self.cross_conformal, int | np.integer):
+            raise ValueError(
+                f"cross_conformal must be a whole number of folds; got {self.cross_conformal!r}."
+            )
+        given = {
+            "groups": by != ALL,
+            "calibration_weights": shift is not None,
+            "calibration_size": self.calibration_size is not None,
+            "shape": self.shape is not None,
+            "time_limit": self.time_limit is not None,
+            "settings of a single network": wanted == ONE_NETWORK,
+        }
+        refused = [name for name, is_given in given.items() if is_given]
+        if refused:
+            raise ValueError(
+                f"{refused[0]} cannot be given with cross_conformal, where every row trains and "
+                f"calibrates classifiers of one kind: leave one of them out."
+            )
+        if not isinstance(wanted, str) and any(fitted_elsewhere(one) for one in wanted):
+            raise ValueError(
+                "cross_conformal fits members without each fold, and these are fitted already: "
+                "leave it out, and all rows calibrate."
+            )
+
+    def _fit_crosswise(
+        self,
+        X: Any,
+        y: npt.NDArray[Any],
+        alpha: float,
+        wanted: Asked,
+        drawn: Order,
+        fit_params: Mapping[str, Any],
+    ) -> Self:
+        """Fit a stack without each fold of the rows, and calibrate on all of them."""
+        assert self.cross_conformal is not None
+        rows = drawn.one_each(self.seed_)
+        self.classes_, found = labels.met(y, rows)
+        self.known_rows_ = KnownRows.of(drawn, rows)
+        members = None if isinstance(wanted, str) else wanted
+        fitted, own = [], []
+        for fold in equal_folds(rows, self.cross_conformal):
+            given = self._member_rows(X, y, found, fold.train, members, fit_params)
+            task = self._task(ALL, None, fold.train, time.monotonic())
+            fitted.append(_stacked(given, task, members, None))
+            said = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
+            own.append(said.scores[np.arange(len(fold.held)), found[fold.held]])
+        self._keep(fitted[0], given)
+        crossed = joined([one.stack for one in fitted], own)
+        self.method_ = "cross-conformal"
+        self.tried_: tuple[Tried, ...] = ()
+        self.dial_: tuple[DialPoint, ...] = ()
+        self.why_ = "It was asked for: every row trains, and every row calibrates."
+        kept = Candidate(self.method_, f"{crossed.words}.", None, crossed, crossed.calibration)
+        self.candidates_: tuple[Candidate, ...] = (kept,)
+        self.fingerprint_: str | None = None
+        self.n_train_, self.n_validation_, self.n_unseen_ = len(rows), 0, 0
+        self.n_calibration_ = sum(map(len, own))
+        self._serve(alpha)
+        return self
 
     def planned_members(self, X: Any, y: Any) -> list[str]:
         """What `fit` would fit on these examples, by name, in its order.
@@ -323,7 +414,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = MemberRows(X, found, len(classes))
         return [one.name for one in (suitable(rows) if isinstance(wanted, str) else wanted)]
 
-    def coverage(self, X: Any, y: Any, groups: Any = None, *, alpha: float | None = None) -> float:
+    def coverage(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        alpha: float | None = None,
+        weights: Any = None,
+    ) -> float:
         """Share of rows whose set holds their class; one that `fit` never met is always missed.
 
         Args:
@@ -331,6 +430,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: the class of each row, (n,), by its name.
             groups: the group of each row, where thresholds are by group.
             alpha: another than that of `fit` or `calibrate`.
+            weights: as in `predict_set`.
 
         Returns:
             The share, between 0 and 1. Rows that trained or calibrated flatter it.
@@ -338,30 +438,56 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = self._checked(X, y, reset=False)
         places = {name: place for place, name in enumerate(self.classes_.tolist())}
         found = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
-        sets = self.predict_set(X, groups, alpha=alpha)
+        sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
         return float((sets[np.arange(len(y)), found] & (found >= 0)).mean())
 
-    def set_size(self, X: Any, groups: Any = None, *, alpha: float | None = None) -> float:
+    def set_size(
+        self, X: Any, groups: Any = None, *, alpha: float | None = None, weights: Any = None
+    ) -> float:
         """Mean number of classes in a set.
 
         Args:
             X: rows, as in `predict_set`.
             groups: the group of each row, where thresholds are by group.
             alpha: another than that of `fit` or `calibrate`.
+            weights: as in `predict_set`.
 
         Returns:
             The mean over the rows, between 0 and the number of classes.
         """
-        return float(metrics.inefficiency(self.predict_set(X, groups, alpha=alpha)))
+        sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
+        return float(metrics.inefficiency(sets))
 
-    def calibrate(self, X: Any, y: Any, alpha: float | None = None, groups: Any = None) -> Self:
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        alpha: float | None = None,
+        groups: Any = None,
+        *,
+        weights: Any = None,
+    ) -> Self:
         """Calibrate anew, on examples that were not trained on, in place of what was there.
 
-        groups: as in `fit`; None is as before, "all" one threshold for all.
+        Args:
+            X: rows, as in `predict_set`.
+            y: the class of each row, (n,).
+            alpha: another than before.
+            groups: as in `fit`; None is as before, "all" one threshold for all.
+            weights: as `calibration_weights` of `fit`; None is without, whatever was before.
+
+        Returns:
+            The classifier itself.
         """
         if not hasattr(self, "candidates_") and self._only_calibrates(self._asked()):
-            return self._fit(X, y, groups, self.alpha if alpha is None else alpha, {})
+            level = self.alpha if alpha is None else alpha
+            return self._fit(X, y, groups, level, {}, shift=weights)
         check_is_fitted(self)
+        if isinstance(self.candidates_[0].stack, CrossStack):
+            raise ValueError(
+                "a cross-conformal classifier is calibrated by the rows that it was fitted on: fit "
+                "one without cross_conformal to calibrate it on other rows."
+            )
         if alpha is not None:
             checks.one_probability(alpha, "alpha")
         X, y = self._checked(X, y, reset=False)
@@ -376,9 +502,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         warn_of_copies(drawn)
         getattr(self, "known_rows_", KnownRows()).warn(drawn)
         rows = drawn.one_each(self.seed_)
+        if weights is not None:
+            weights = known_weights(np.asarray(weights), "weights", len(y))[rows]
         X, y, self.n_unseen_ = _safe_indexing(X, rows), y[rows], 0
         groups = None if groups is None else groups[rows]
-        return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups)
+        return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups, weights)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row, (n,)."""
@@ -391,27 +519,36 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probabilities(self._logits(X))
 
     def predict_set(
-        self, X: Any, groups: Any = None, *, alpha: float | None = None
+        self, X: Any, groups: Any = None, *, alpha: float | None = None, weights: Any = None
     ) -> npt.NDArray[np.bool_]:
         """The set of each row as booleans (n, K), in the order of `classes_`.
 
-        groups: the group of each row, where thresholds are by group.
-        alpha: another than that of `fit` or `calibrate`.
+        Args:
+            X: rows, with the columns of `fit`.
+            groups: the group of each row, where thresholds are by group.
+            alpha: another than that of `fit` or `calibrate`.
+            weights: of the rows, (n,), where calibration rows have weights: how much likelier each
+                is among new rows, by the same function of it.
+
+        Returns:
+            Whether each class is in the set.
         """
-        return self._sets(self._logits(X), groups, alpha)
+        return self._sets(self._answers(X).scores, groups, alpha, weights)
 
     def predict_labels(
-        self, X: Any, groups: Any = None, *, alpha: float | None = None
+        self, X: Any, groups: Any = None, *, alpha: float | None = None, weights: Any = None
     ) -> list[list[Any]]:
         """The set of each row as a list of class names, the likeliest first. See `predict_set`."""
-        logits = self._logits(X)
-        sets, names = self._sets(logits, groups, alpha), self.classes_.tolist()
+        logits, scores = self._answers(X)
+        sets, names = self._sets(scores, groups, alpha, weights), self.classes_.tolist()
         order = np.argsort(-logits, axis=1, kind="stable")
         return [
             [names[k] for k in ranked if held[k]] for ranked, held in zip(order, sets, strict=True)
         ]
 
-    def p_values(self, X: Any, groups: Any = None, *, u: Any = None) -> npt.NDArray[Any]:
+    def p_values(
+        self, X: Any, groups: Any = None, *, u: Any = None, weights: Any = None
+    ) -> npt.NDArray[Any]:
         """P-values of the classes of each row, (n, K), in the order of `classes_`.
 
         A class is in the set at alpha if and only if its p-value exceeds alpha, for every alpha.
@@ -424,14 +561,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups: the group of each row, where thresholds are by group.
             u: uniform draws (n,) for smoothed p-values: that of the true class is then exactly
                 uniform between 0 and 1. None for those that belong to `predict_set`.
+            weights: as in `predict_set`.
 
         Returns:
             Numbers in (0, 1]; 1 where a group has no calibration examples.
         """
-        logits = self._logits(X)
-        places = self.calibration_.places(groups, len(logits))
+        scores = self._answers(X).scores
+        places = self.calibration_.places(groups, len(scores))
         warn_of_unseen(self.calibration_.by, groups, places)
-        return self.calibration_.p_values(self.score_(logits), places, u)
+        return self._calibration_at(weights, len(scores)).p_values(scores, places, u)
 
     @property
     def calibration_(self) -> Calibration:
@@ -702,14 +840,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(names)
 
     def _calibrate(
-        self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any
+        self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any, shift: Any
     ) -> Self:
         found, names = labels.places(y, self.classes_), self.classes_.tolist()
         turned = getattr(self, "dial_", ())
         models = [*self.candidates_, *turned]
         logits = logits_of([one.stack for one in models], X)
         known = [
-            calibrated(self.score_(own), found, classes=names, by=by, groups=groups)
+            calibrated(self.score_(own), found, classes=names, by=by, groups=groups, weights=shift)
             for own in logits
         ]
         renewed = [replace(one, calibration=own) for one, own in zip(models, known, strict=True)]
@@ -729,14 +867,31 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.candidates_[0].stack.logits(self._checked_rows(X, reset=False))
 
-    def _sets(self, logits: Any, groups: Any, alpha: float | None) -> npt.NDArray[np.bool_]:
+    def _answers(self, X: Any) -> Answers:
+        check_is_fitted(self)
+        return self.candidates_[0].stack.answers(self._checked_rows(X, reset=False), self.score_)
+
+    def _calibration_at(self, weights: Any, n: int) -> Calibration:
+        """The calibration, told the weights of n rows where its own rows have some."""
+        if isinstance(self.calibration_, WeightedCalibration):
+            return self.calibration_.at(weights, n)
+        if weights is not None:
+            raise ValueError(
+                "weights must be None: calibration rows have none. Give theirs to calibrate, or as "
+                "calibration_weights to fit."
+            )
+        return self.calibration_
+
+    def _sets(
+        self, scores: Any, groups: Any, alpha: float | None, weights: Any
+    ) -> npt.NDArray[np.bool_]:
         wanted = self.alpha_
         if alpha is not None:
             wanted = checks.one_probability(alpha, "alpha")
             self.calibration_.warn(wanted)
-        places = self.calibration_.places(groups, len(logits))
+        places = self.calibration_.places(groups, len(scores))
         warn_of_unseen(self.calibration_.by, groups, places)
-        return self.calibration_.sets(self.score_(logits), places, wanted)
+        return self._calibration_at(weights, len(scores)).sets(scores, places, wanted)
 
 
 def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: ARG001

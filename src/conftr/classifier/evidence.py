@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from conftr.conformal.cross import cross_promise
 from conftr.conformal.quantile import rank
 from conftr.conformal.sets import lowered
 
@@ -84,6 +85,8 @@ class Evidence:
     pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
     cells: for tables, column name -> text, of each test example.
     provenance: plain data: versions, seed, file, fingerprint, sizes of the parts, settings, choice.
+    cross_folds: how many folds cross-conformal sets are made of, whose promise is weaker; 0 where
+        calibration rows did not train.
     """
 
     classes: tuple[str, ...]
@@ -104,6 +107,7 @@ class Evidence:
     pictures: npt.NDArray[np.uint8] | None = None
     cells: Sequence[Mapping[str, str]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    cross_folds: int = 0
 
     @property
     def kind(self) -> str:
@@ -118,6 +122,12 @@ class Evidence:
         if self.groups is None:
             return "class"
         return "group" if self.group_by is None else f"group of {self.group_by!r}"
+
+    def sure(self, alpha: float) -> float:
+        """The coverage that is sure at alpha, at least."""
+        if not self.cross_folds:
+            return 1 - alpha
+        return cross_promise(sum(self.calibration_sizes), self.cross_folds, alpha)
 
     def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
         """The sets (m, K) of a candidate at any alpha, as `calibrate` and `predict_set` make."""

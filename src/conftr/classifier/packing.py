@@ -18,15 +18,16 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from conftr.classifier.calibration import Calibration, Grouping
+from conftr.classifier.calibration import Calibration, Grouping, WeightedCalibration
 from conftr.classifier.choosing import Candidate, Tried
+from conftr.classifier.cross_conformal import load as load_stack
 from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
 from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
 from conftr.classifier.repeats import KnownRows
 from conftr.classifier.stack import Stack
-from conftr.classifier.stack import load as load_stack
 from conftr.conformal import metrics
 from conftr.conformal.shaping import Avoid, Separate, Shape
+from conftr.conformal.weighted import known_weights
 from conftr.data.spreadsheets import cell
 from conftr.members.elsewhere import Logits, OutputColumns, Probabilities
 from conftr.members.member import MemberError
@@ -59,8 +60,9 @@ _FITTED = (
     "fingerprint_",
 )
 _NAMES = re.compile(
-    r"(settings|evidence|stack)\.json|(calibration|evidence|known_rows|head)\.safetensors|"
-    r"thresholds\.csv|member-\d+-\d+-\w+\.(json|safetensors|txt)"
+    r"(settings|evidence)\.json|(calibration|evidence|known_rows|folds)\.safetensors|"
+    r"thresholds\.csv|"
+    r"(fold-\d+-)?(stack\.json|head\.safetensors|member-\d+-\d+-\w+\.(json|safetensors|txt))"
 )
 _EVIDENCE_ARRAYS = ("labels", "groups", "unwanted", "shrink", "pictures")
 
@@ -263,12 +265,13 @@ def _plain(value: Any) -> Json:
 
 
 def _calibration_bytes(calibration: Calibration) -> bytes:
-    return _tensors(
-        {
-            "scores": np.concatenate(calibration.scores),
-            "sizes": np.array(calibration.sizes, np.int64),
-        }
-    )
+    arrays = {
+        "scores": np.concatenate(calibration.scores),
+        "sizes": np.array(calibration.sizes, np.int64),
+    }
+    if isinstance(calibration, WeightedCalibration):
+        arrays["weights"] = np.concatenate(calibration.weights)
+    return _tensors(arrays)
 
 
 def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Calibration:
@@ -288,7 +291,11 @@ def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Cali
     parts = np.split(scores, np.cumsum(sizes)[:-1])
     if any((own[1:] < own[:-1]).any() for own in parts):
         raise ArtefactError(f"{CALIBRATION} must hold the scores of each group in rising order.")
-    return Calibration(by, names, tuple(parts))
+    if "weights" not in arrays:
+        return Calibration(by, names, tuple(parts))
+    weights = known_weights(arrays["weights"], f"weights of {CALIBRATION}", len(scores))
+    by_group = np.split(weights, np.cumsum(sizes)[:-1])
+    return WeightedCalibration(by, names, tuple(parts), tuple(by_group))
 
 
 def _thresholds(clf: ConformalClassifier) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from conftr.classifier import head
 from conftr.classifier.head import Head
@@ -15,6 +15,13 @@ from conftr.members.member import Files, FittedMember, Numbers, Reader
 from conftr.members.pytorch import Build
 
 MANIFEST = "stack.json"
+
+
+class Answers(NamedTuple):
+    """What is said of n rows: logits (n, K), and the scores (n, K) that thresholds are for."""
+
+    logits: Numbers
+    scores: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +34,11 @@ class Stack:
     def logits(self, x: Any) -> Numbers:
         """Logits (n, K) of n rows of the user's."""
         return logits_of([self], x)[0]
+
+    def answers(self, x: Any, score: Callable[[Any], Any]) -> Answers:
+        """Logits of n rows of the user's, and what the conformity score makes of them."""
+        logits = self.logits(x)
+        return Answers(logits, score(logits))
 
     def combine(self, said: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from what each member says of the rows."""

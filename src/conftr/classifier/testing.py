@@ -12,10 +12,10 @@ from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from conftr.classifier import labels
+from conftr.classifier.cross_conformal import CrossStack, answers_of
 from conftr.classifier.dial import DialPoint, mixed
 from conftr.classifier.estimator import ConformalClassifier, probabilities, score_name
 from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
-from conftr.classifier.stack import logits_of
 from conftr.conformal.shaping import Shape
 from conftr.conformal.shown_names import shown as shown_name
 
@@ -49,16 +49,16 @@ def evidence_of(
     X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
     unseen_before = getattr(clf, "n_unseen_", 0)
 
-    turned = getattr(clf, "dial_", ())
+    turned, chosen = getattr(clf, "dial_", ()), clf.candidates_[0].stack
     count, models = len(clf.candidates_), [*clf.candidates_, *turned]
-    logits = logits_of([one.stack for one in models], X)
+    answers = answers_of([one.stack for one in models], X, clf.score_)
     standings = [
-        one.calibration.standing(clf.score_(own), places)
-        for one, own in zip(models, logits, strict=True)
+        one.calibration.standing(said.scores, places)
+        for one, said in zip(models, answers, strict=True)
     ]
     shown = tuple(
-        ShownCandidate(one.name, one.words, standing, probabilities(own))
-        for one, standing, own in zip(clf.candidates_, standings, logits, strict=False)
+        ShownCandidate(one.name, one.words, standing, probabilities(said.logits))
+        for one, standing, said in zip(clf.candidates_, standings, answers, strict=False)
     )
     evidence = Evidence(
         classes=tuple(str(name) for name in names),
@@ -78,6 +78,7 @@ def evidence_of(
         pictures=None if pictures is None else pictures[known],
         cells=None if cells is None else [cells[row] for row in known],
         provenance=dict(provenance or {}),
+        cross_folds=len(chosen.folds) if isinstance(chosen, CrossStack) else 0,
     )
     return replace(evidence, price=_price(evidence, turned, standings[count:]))
 

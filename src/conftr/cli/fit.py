@@ -59,6 +59,15 @@ def fit(
             help="Compare N settings around the best of each method, on held-out training rows.",
         ),
     ] = None,
+    cross_conformal: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="FOLDS",
+            help="For few rows: every row trains and calibrates, in so many folds. About 1 - 2 "
+            "alpha is sure then; 1 - alpha is usual.",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which training ends.")
     ] = None,
@@ -104,6 +113,7 @@ def fit(
             head=str(head),
             shape=shape,
             tune=tune,
+            cross_conformal=cross_conformal,
             time_limit=time_limit,
             random_state=seed,
             **training | chosen.training,

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, constant, host, pick, stop_gradient
 
-_ROUNDING = 1e-12  # of the total weight, which sums of weights may miss
+WEIGHT_ROUNDING = 1e-12  # of the total weight, which sums of weights may miss
 
 
 def weighted_calibrate(
@@ -54,21 +54,22 @@ def weighted_calibrate(
     labels = checks.labels_array(labels, scores, "scores")
     level = checks.one_probability(alpha, "alpha")
     own = host(stop_gradient(pick(scores, labels)))
-    weights = _weights(weights, "weights", len(own))
-    test_weights = _weights(test_weights, "test_weights")
+    weights = known_weights(weights, "weights", len(own))
+    test_weights = known_weights(test_weights, "test_weights")
     order = np.argsort(own)
     sums = np.append(0.0, np.cumsum(weights[order]))
     totals = sums[-1] + test_weights
     if not (totals > 0).all():
         raise ValueError("weights must not all be 0: there is nothing to calibrate with.")
     # The lowest score whose sum, with the row's own weight, is more than alpha of the total.
-    asked = (level + _ROUNDING) * totals - test_weights
+    asked = (level + WEIGHT_ROUNDING) * totals - test_weights
     places = np.minimum(np.searchsorted(sums, asked, side="right"), len(own))
     return constant(np.append(-math.inf, own[order])[places], scores)
 
 
-def _weights(weights: Any, name: str, n: int | None = None) -> npt.NDArray[np.float64]:
-    """Weights in double precision, none negative; sums of them decide about sets."""
+def known_weights(weights: Any, name: str, n: int | None = None) -> npt.NDArray[np.float64]:
+    """Weights (n,) in double precision, refused in words where one is negative or not finite."""
+    # Sums of them decide about sets.
     found: npt.NDArray[np.float64] = host(weights).astype(np.float64)
     if found.ndim != 1 or n not in (None, len(found)):
         expected = "(m,), one for each new row" if n is None else f"({n},), one for each example"

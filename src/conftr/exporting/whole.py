@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.calibration import CLASS, Calibration
+from conftr.classifier.calibration import CLASS, Calibration, WeightedCalibration
+from conftr.classifier.cross_conformal import CrossStack
 from conftr.classifier.estimator import ConformalClassifier, score_name
 from conftr.conformal import checks
 from conftr.conformal.sets import lowered
@@ -71,6 +72,16 @@ def export(
     """
     if not isinstance(clf, ConformalClassifier) or not hasattr(clf, "candidates_"):
         raise ExportError("conftr exports a fitted conftr.ConformalClassifier: call fit before.")
+    if isinstance(clf.candidates_[0].stack, CrossStack):
+        raise ExportError(
+            "a cross-conformal classifier cannot be exported: its sets compare a row with every "
+            "row that it was fitted on. Fit one without cross_conformal."
+        )
+    if isinstance(clf.calibration_, WeightedCalibration):
+        raise ExportError(
+            "a classifier with weighted calibration cannot be exported: a threshold depends on the "
+            "weight of its row. Calibrate it without weights."
+        )
     level = clf.alpha_ if alpha is None else checks.one_probability(alpha, "alpha")
     stack = clf.candidates_[0].stack
     some = checking.made_up(stack, len(clf.classes_)) if rows is None else rows

@@ -13,6 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from conftr.classifier import artefact
+from conftr.classifier.calibration import WeightedCalibration
+from conftr.classifier.cross_conformal import CrossStack
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.conformal import checks
 from conftr.conformal.arrays import log_softmax
@@ -69,6 +71,7 @@ def monitor(
         progress: Called with the number of rows read.
     """
     clf = artefact.load(model)
+    _check_promise(clf)
     reference = Reference.of(clf, artefact.evidence(model))
     folder.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder / f".{STATE}.lock"):
@@ -81,6 +84,20 @@ def monitor(
         found = findings(reference, after, own)
         disk.write_whole(folder / PAGE, page(found, own, model.name or str(model)).encode())
     return found
+
+
+def _check_promise(clf: ConformalClassifier) -> None:
+    """Raise where the chance of a miss, which the tests bet on, is not known."""
+    kinds = {
+        "cross-conformal": isinstance(clf.candidates_[0].stack, CrossStack),
+        "calibrated with weights": isinstance(clf.calibration_, WeightedCalibration),
+    }
+    for kind, is_so in kinds.items():
+        if is_so:
+            raise DataError(
+                f"the model is {kind}, and no exact test of its promise over time is known: watch "
+                f"one whose calibration rows did not train and count once each."
+            )
 
 
 def _state(path: Path, model: str, task: MonitorTask) -> Observed:
@@ -140,9 +157,9 @@ def _counted(
     clf: ConformalClassifier, path: Path, block: RowBlock, id_column: str | None
 ) -> _Counted:
     """Statistics of some rows."""
-    logits = predicting.logits_of(clf, block, path)
+    logits, scores = predicting.answers_of(clf, block, path)
     calibration, n = clf.calibration_, len(logits)
-    groups, scores = calibration.places(block.groups, n), clf.score_(logits)
+    groups = calibration.places(block.groups, n)
     named = np.zeros(n, bool) if block.labels is None else block.labels.is_not_null().to_numpy()
     truth = np.full(n, -1)
     if block.labels is not None:

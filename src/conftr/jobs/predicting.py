@@ -15,6 +15,7 @@ import polars as pl
 from conftr.classifier import artefact
 from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.stack import Answers
 from conftr.data import DataError
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns, FrameColumns
@@ -172,9 +173,9 @@ def answered(
 ) -> tuple[pl.DataFrame, Counts]:
     """The task: the answers to some rows, and what was counted on them."""
     classes, tally = clf.classes_.tolist(), Counts()
-    logits = logits_of(clf, block, path)
+    logits, scores = answers_of(clf, block, path)
     rows = clf.calibration_.places(block.groups, len(logits))
-    sets = _sets(clf, logits, rows, request.alpha, tally)
+    sets = _sets(clf, scores, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
     frame = answers.frame(
         block.first,
@@ -183,23 +184,22 @@ def answered(
         list(by_text(classes)),
         block.kept,
         with_probabilities=request.probabilities,
-        p_values=clf.calibration_.p_values(clf.score_(logits), rows) if request.p_values else None,
+        p_values=clf.calibration_.p_values(scores, rows) if request.p_values else None,
     )
     return frame, tally
 
 
-def logits_of(clf: ConformalClassifier, block: RowBlock, path: Path) -> npt.NDArray[Any]:
-    """The logits of some rows of a file, refused with the place where it cannot be read."""
+def answers_of(clf: ConformalClassifier, block: RowBlock, path: Path) -> Answers:
+    """What is said of some rows of a file, refused with the place where it cannot be read."""
     try:
-        found: npt.NDArray[Any] = clf.candidates_[0].stack.logits(as_taken(clf, block.X))
+        return clf.candidates_[0].stack.answers(as_taken(clf, block.X), clf.score_)
     except ValueError as fault:
         raise DataError(f"{path}, from row {block.first}: {fault}") from fault
-    return found
 
 
 def _sets(
     clf: ConformalClassifier,
-    logits: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
     rows: Groups,
     alpha: float | None,
     tally: Counts,
@@ -207,7 +207,7 @@ def _sets(
     if rows is not None:
         tally.unseen += int(np.count_nonzero(rows < 0))
     wanted = clf.alpha_ if alpha is None else alpha
-    return clf.calibration_.sets(clf.score_(logits), rows, wanted)
+    return clf.calibration_.sets(scores, rows, wanted)
 
 
 def _count(

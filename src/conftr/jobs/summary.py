@@ -42,6 +42,8 @@ def summary(evidence: Evidence) -> dict[str, Any]:
     tests = known + evidence.unseen
     return {
         "alpha": evidence.alpha,
+        "sure_coverage": evidence.sure(evidence.alpha),
+        "cross_conformal": evidence.cross_folds or None,
         "score": evidence.score,
         "classes": list(evidence.classes),
         "test_rows": tests,
@@ -138,6 +140,12 @@ def _promise(found: Mapping[str, Any]) -> str:
     column = "" if found["group_by"] is None else f" of '{shown(found['group_by'])}'"
     within = {"all": "", "class": ", in each class", "column": f", in each group{column}"}
     told = f"at least {100 * (1 - found['alpha']):.6g} % of the sets hold the true class"
+    if found["cross_conformal"]:
+        told = (
+            f"at least {_percent(found['sure_coverage'])} of the sets hold the true class, and "
+            f"usually about {100 * (1 - found['alpha']):.6g} %: every row trains and calibrates, "
+            f"in {found['cross_conformal']} folds"
+        )
     told += within[found["grouping"]]
     if not found["unseen_share"]:
         return f"{told}."
@@ -161,6 +169,8 @@ def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
         )
     if len(groups) > 1:
         return f"{told}; {_by_group(groups)}."
+    if found["cross_conformal"]:
+        return f"{told}; usual is about {_percent(1 - found['alpha'])}."
     low, high = (count / known for count in groups[0]["chance"])
     chance = f"chance allows {_percent(low)} to {_percent(high)}"
     return f"{told} ({chance}), which {_VERDICTS[found['verdict']]}."

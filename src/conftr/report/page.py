@@ -39,6 +39,7 @@ def page(evidence: Evidence) -> str:
         rows=len(held.labels) + held.unseen,
         known_rows=len(held.labels),
         all_rows=len(evidence.labels) + evidence.unseen,
+        sure=numbers.rounded(100 * evidence.sure(evidence.alpha), 1),
         unseen_share=numbers.rounded(100 * evidence.unseen_share, 1),
         target=str(held.provenance.get("target") or "y"),
         all_values=numbers.headline(evidence, evidence.alpha),

@@ -1,0 +1,120 @@
+"""Cross-conformal prediction (CV+) with whole stacks: every row trains, and every row calibrates.
+
+The rows are cut into folds of equal size at random. For each fold a stack is fitted on all other
+rows, with its own readers, members and head, so that nothing of it has seen the fold. A class of a
+new row is scored by every stack, and counted is how many rows of the stack's own fold have a true
+class with at most that score:
+
+    c(x, k) = #{ i : E_i <= E^(-fold(i))(x, k) },    C(x) = {k : c(x, k) >= floor(alpha (n + 1))}.
+
+These counts are scores like any other, with thresholds of 1..n. Rows that are left over when folds
+of equal size are cut train every stack and calibrate none, as the proof of the promise is for equal
+folds (`conftr.cross_promise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from conftr.classifier import stack
+from conftr.classifier.calibration import ALL, Calibration
+from conftr.classifier.division import Rows
+from conftr.classifier.evidence import standing
+from conftr.classifier.stack import Answers, Stack
+from conftr.members.member import Files, Fold, MemberError, Numbers, averaged
+from conftr.members.pytorch import Build
+
+FILE = "folds.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossStack(Stack):
+    """Stacks that were fitted without a fold each; `members` and `head` are those of the first.
+
+    folds: the stacks. own: for each, the sorted scores of the true classes of its fold's rows.
+    """
+
+    folds: tuple[Stack, ...]
+    own: tuple[Numbers, ...]
+
+    def logits(self, x: Any) -> Numbers:
+        """The mean of the stacks' log-probabilities (n, K)."""
+        return averaged([one.logits(x) for one in self.folds])
+
+    def answers(self, x: Any, score: Callable[[Any], Any]) -> Answers:
+        """The mean of the stacks' log-probabilities, and the counts c(x, k), as scores."""
+        said = [one.answers(x, score) for one in self.folds]
+        pairs = zip(said, self.own, strict=True)
+        counts = sum(standing(one.scores, own).astype(np.float64) for one, own in pairs)
+        return Answers(averaged([one.logits for one in said]), np.asarray(counts))
+
+    @property
+    def calibration(self) -> Calibration:
+        """The thresholds of counts: any alpha is served from 1..n."""
+        n = sum(len(own) for own in self.own)
+        return Calibration(ALL, (ALL.kind,), (np.arange(1.0, n + 1),))
+
+    @property
+    def words(self) -> str:
+        """What it is made of."""
+        return f"{len(self.folds)} x ({self.folds[0].words}), each without a fold of the rows"
+
+    def files(self) -> Files:
+        """Every stack's files under the number of its fold, and the scores of the folds."""
+        scores = safetensors.numpy.save({"scores": np.stack(self.own)})
+        numbered = enumerate(self.folds)
+        return {FILE: scores} | {
+            f"fold-{i}-{name}": data for i, one in numbered for name, data in one.files().items()
+        }
+
+
+def equal_folds(rows: Rows, count: int) -> list[Fold]:
+    """Folds of equal size from rows in random order; what is left over trains every time.
+
+    Raises:
+        ValueError: If there are fewer rows than folds.
+    """
+    size = len(rows) // count
+    if not size:
+        raise ValueError(
+            f"cross_conformal must be at most the number of different rows, {len(rows)}; got "
+            f"{count}."
+        )
+    held = [rows[i * size : (i + 1) * size] for i in range(count)]
+    return [Fold(rows[~np.isin(rows, own)], own) for own in held]
+
+
+def joined(stacks: Sequence[Stack], own: Sequence[Numbers]) -> CrossStack:
+    """One classifier of stacks and the scores of their folds' rows."""
+    ordered = tuple(np.sort(one).astype(np.float64) for one in own)
+    return CrossStack(stacks[0].members, stacks[0].head, tuple(stacks), ordered)
+
+
+def answers_of(stacks: Sequence[Stack], x: Any, score: Callable[[Any], Any]) -> list[Answers]:
+    """What each of several stacks says of n rows; members that they share are asked once."""
+    if any(isinstance(one, CrossStack) for one in stacks):
+        return [one.answers(x, score) for one in stacks]
+    return [Answers(own, score(own)) for own in stack.logits_of(stacks, x)]
+
+
+def load(files: Files, classes: int, build: Build | None = None) -> Stack:
+    """The stack that was saved as these files, of either kind; `build` as in `stack.load`."""
+    if FILE not in files:
+        return stack.load(files, classes, build)
+    scores = safetensors.numpy.load(files[FILE])["scores"]
+    if scores.ndim != 2 or scores.dtype.kind != "f" or np.isnan(scores).any():
+        raise MemberError(f"{FILE} must hold a row of scores for each fold.")
+    parts = [_under(files, f"fold-{i}-") for i in range(len(scores))]
+    return joined([stack.load(one, classes, build) for one in parts], list(scores))
+
+
+def _under(files: Files, prefix: str) -> Files:
+    found = {n.removeprefix(prefix): data for n, data in files.items() if n.startswith(prefix)}
+    if stack.MANIFEST not in found:
+        raise MemberError(f"{prefix}{stack.MANIFEST} is missing.")
+    return found
