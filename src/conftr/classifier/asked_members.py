@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 
+from conftr.data.pictures import SMALL
+from conftr.features import frozen_pictures
 from conftr.features.encoding import Images
+from conftr.features.frozen_pictures import FrozenPictures
 from conftr.members import boosted
 from conftr.members.boosted import Boosted
 from conftr.members.forest import EXTRA, RANDOM, Forest
 from conftr.members.logistic import Logistic
 from conftr.members.member import Member, MemberRows
+from conftr.members.on_features import OnFeatures
 from conftr.members.scikit import Frozen, Scikit
 
 AUTO, ONE_NETWORK = "auto", "one-network"
@@ -24,6 +29,9 @@ Asked: TypeAlias = str | tuple[Member, ...]
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
 _PIXELS = 1024  # numbers of a picture beyond which no trees are
 _BOOSTED = 20  # classes beyond which no boosted trees are
+_STEPS = 1000  # of networks of convolutions, about
+_CONVOLVED = 16  # pixels of the shorter side that convolutions take
+_FEATURES_STRENGTH = 100.0  # of the penalty of a linear model on 1280 features
 
 
 def _networks() -> list[Member]:
@@ -33,11 +41,72 @@ def _networks() -> list[Member]:
     return [Network(), Network("network with bins", decays=(STRONG,), bins=True)]
 
 
-def _for_images(pixels: int) -> list[Member]:
-    """Networks; trees where a picture has few pixels, each of which a tree can ask about."""
+def _for_images(reader: Images) -> list[Member]:
+    """Networks; trees where a picture has few pixels, each of which a tree can ask about.
+
+    Pictures with channels that are small, but not tiny, have networks of convolutions. One of them
+    meets pictures moved, the other moved and mirrored: of letters a mirror image is another, of
+    most things it is not, and rows out of fold decide. What ImageNet taught comes before both.
+    """
     from conftr.members.network import Network
 
-    return [Network(), *([Forest(EXTRA)] if pixels <= _PIXELS else [])]
+    pixels = math.prod(reader.inputs)
+    trees: list[Member] = [Forest(EXTRA)] if pixels <= _PIXELS else []
+    if len(reader.inputs) != 3 or reader.inputs[2] not in (1, 3):
+        return [Network(), *trees]
+    height, width, _ = reader.inputs
+    known = _on_features() if reader.of_bytes and frozen_pictures.are_readable() else []
+    if min(height, width) >= _CONVOLVED and max(height, width) <= SMALL:
+        return [*known, *_convnet(), *_resnet(), *trees]
+    return [*known, *([] if known else [Network()]), *trees]
+
+
+def _convnet() -> list[Member]:
+    """A network of convolutions that meets pictures moved a little, anew in every step."""
+    from conftr.members.network import STRONG, Network
+    from conftr.training import Crop
+    from conftr.training.models import ConvNet
+
+    shape = partial(ConvNet, channels=(16, 32, 64))
+    return [
+        Network(
+            "convolutions",
+            (STRONG,),
+            architecture=shape,
+            augmentation=Crop(2),
+            steps=_STEPS,
+            batch_size=64,
+        )
+    ]
+
+
+def _resnet() -> list[Member]:
+    """A small residual network that meets pictures moved and mirrored."""
+    from conftr.members.network import STRONG, Network
+    from conftr.training import Crop, Flip, InTurn
+    from conftr.training.resnets import ResNet
+
+    shape = partial(ResNet, width=16, stem=16, blocks=(1, 1, 1))
+    return [
+        Network(
+            "residual network",
+            (STRONG,),
+            architecture=shape,
+            augmentation=InTurn((Flip(), Crop(4))),
+            steps=_STEPS,
+            batch_size=64,
+        )
+    ]
+
+
+def _on_features() -> list[Member]:
+    """Members on the features of a frozen network."""
+    from conftr.members.network import STRONG, Network
+
+    return [
+        OnFeatures(Logistic(strength=_FEATURES_STRENGTH)),
+        OnFeatures(Network(decays=(STRONG,))),
+    ]
 
 
 KINDS: dict[str, Callable[[], list[Member]]] = {
@@ -46,6 +115,9 @@ KINDS: dict[str, Callable[[], list[Member]]] = {
     "forest": lambda: [Forest(RANDOM, min_leaf=5)],
     "extra-trees": lambda: [Forest(EXTRA)],
     "logistic": lambda: [Logistic()],
+    "convnet": _convnet,
+    "resnet": _resnet,
+    "imagenet": _on_features,
 }
 
 
@@ -109,7 +181,9 @@ def suitable(rows: MemberRows) -> list[Member]:
     trees grow a tree for each class and round, too many where classes are many.
     """
     if isinstance(rows.reader, Images):
-        return _for_images(math.prod(rows.reader.inputs))
+        return _for_images(rows.reader)
+    if isinstance(rows.reader, FrozenPictures):
+        return _on_features()
     width = rows.reader.width + sum(rows.reader.levels.values())
     found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
     found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]

@@ -128,8 +128,7 @@ def _fit(
     begun = time.monotonic()
     fitted = member.fit(rows, folds, seed=seed, progress=progress)
     seconds = (time.monotonic() - begun) / len(fitted)
-    return [CrossFitted(one, one.out_of_fold(_inputs(one, rows), folds), seconds) for one in fitted]
-
-
-def _inputs(member: FittedMember, rows: MemberRows) -> Any:
-    return rows.inputs if member.reader is rows.reader else member.reader.encode(rows.X)
+    return [
+        CrossFitted(one, one.out_of_fold(rows.read_by(one.reader).inputs, folds), seconds)
+        for one in fitted
+    ]

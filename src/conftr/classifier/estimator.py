@@ -60,6 +60,7 @@ from conftr.conformal import checks, metrics, scores
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
+from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 from conftr.features.codes import FrameColumns
 from conftr.members import drawing
@@ -607,6 +608,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(X)
         if _knows_best(wanted):
             return indexable(_with_columns(X))[0]
+        if isinstance(X, PictureFiles):
+            return X
         if features.is_frame(X):
             if reset:
                 self._name_features(frames.names(X))

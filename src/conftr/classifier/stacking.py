@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from conftr.classifier.dial import DialPoint
 from conftr.classifier.stack import Stack
 from conftr.machine import digests
 from conftr.members.member import Fold, Member, MemberRows
+from conftr.members.on_features import OnFeatures, reader_of
 from conftr.members.scikit import AsGiven, Scikit
 
 
@@ -81,6 +83,7 @@ def fit_stack(
     found = suitable(rows) if members is None else list(members)
     if len(found) == 1 and task.shape is None and _is_of_the_user(found[0]):
         return _fit_once(found[0], rows, task)
+    _encode(found, rows, task)
     fitted, left = cross_fit(
         found,
         rows,
@@ -90,6 +93,19 @@ def fit_stack(
         until=task.until,
     )
     return finish(fitted, rows.labels, task, left)
+
+
+def _encode(members: Sequence[Member], rows: MemberRows, task: StackTask) -> None:
+    """Let a frozen encoder read the rows, before anything is fitted and with word of how far."""
+    if not any(isinstance(one, OnFeatures) for one in members):
+        return
+    reader = reader_of(rows)
+
+    def progress(done: int, total: int) -> None:
+        if task.report is not None:
+            task.report(reader.words, done, total)
+
+    rows.read_by(reader, partial(reader.encode, progress=progress))
 
 
 def _is_of_the_user(member: Member) -> bool:

@@ -34,6 +34,7 @@ def calibrate(
         typer.Option(help="Classes of the columns of an array, with commas between."),
     ] = None,
     group_by: opt.GroupBy = None,
+    picture: opt.Picture = None,
     drop: opt.Drop = None,
     test_share: opt.TestShare = None,
     seed: opt.Seed = 0,
@@ -46,14 +47,14 @@ def calibrate(
 
     Writes a model and a report as `conftr fit` does; nothing is trained.
     """
-    place = out or Path(f"{file.stem}-conftr")
+    place = out or Path(f"{file.resolve().stem}-conftr")
     with in_words(stopped(place)), watched(quiet or as_json) as watch, noted(watch):
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.data.user_files import Roles
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
-        wanted = Roles(target, labels, drop=tuple(drop or ())).grouped_by(group_by)
+        wanted = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
         clf = ConformalClassifier(
             0.1 if alpha is None else alpha, score=str(score or opt.Score.THR), random_state=seed
         )

@@ -16,7 +16,8 @@ def fit(
     file: Annotated[
         str,
         typer.Argument(
-            help="A .csv, .tsv, .parquet, .npz or .npy file, or a name from `conftr data list`."
+            help="A .csv, .tsv, .parquet, .npz or .npy file, a folder that holds a folder of "
+            "pictures for each class, or a name from `conftr data list`."
         ),
     ],
     target: opt.Target = None,
@@ -29,7 +30,7 @@ def fit(
         str,
         typer.Option(
             help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
-            "logistic.",
+            "logistic; of pictures convnet, resnet, imagenet.",
             show_default="auto: what suits the data",
         ),
     ] = "auto",
@@ -51,6 +52,7 @@ def fit(
     group_by: opt.GroupBy = None,
     drop: opt.Drop = None,
     category: opt.Category = None,
+    picture: opt.Picture = None,
     tune: Annotated[
         int | None,
         typer.Option(
@@ -83,7 +85,7 @@ def fit(
 
     Both go into one folder, which `conftr predict` takes.
     """
-    place = out or Path(f"{Path(file).stem}-conftr")
+    place = out or Path(f"{Path(file).resolve().stem}-conftr")
     with in_words(stopped(place)), watched(quiet or as_json) as watch, noted(watch):
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.cli import wishes
@@ -95,9 +97,13 @@ def fit(
 
         folders.check(place, overwrite=overwrite)
         wanted = Roles(
-            target, labels, drop=tuple(drop or ()), categories=tuple(category or ())
+            target,
+            labels,
+            drop=tuple(drop or ()),
+            categories=tuple(category or ()),
+            picture=picture,
         ).grouped_by(group_by)
-        given = read(file, wanted, data_dir=data_dir)
+        given = read(file, wanted, data_dir=data_dir, progress=watch.step)
         for note in given.notes:
             watch.note(note)
         names = by_text(sorted(set(given.y.tolist())))

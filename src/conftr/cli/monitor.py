@@ -40,6 +40,7 @@ def monitor(
             "begins with rows that were counted is taken up after them.",
         ),
     ] = None,
+    picture: opt.Picture = None,
     state: Annotated[
         Path | None,
         typer.Option(help="Folder for what was seen and the page.", show_default="MODEL"),
@@ -59,7 +60,7 @@ def monitor(
         from conftr.jobs import monitoring
         from conftr.monitoring.findings import words
 
-        task = monitoring.MonitorTask(target, id_column, level, seed)
+        task = monitoring.MonitorTask(target, id_column, level, seed, picture)
         found = monitoring.monitor(model, file, place, task, progress)
     if as_json:
         typer.echo(json.dumps(found.to_json()))

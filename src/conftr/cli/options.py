@@ -60,6 +60,14 @@ Category = Annotated[
     Names,
     typer.Option(metavar="COL", help="A column of names that look like numbers; can be repeated."),
 ]
+Picture = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="The column of a table that holds paths of pictures, relative to the table.",
+        show_default="one whose cells end in .png, .jpg, .jpeg or .webp",
+    ),
+]
 Shrink = Annotated[
     Names,
     typer.Option(

@@ -27,7 +27,10 @@ from conftr.conformal.shown_names import told
 def predict(
     model: opt.Model,
     file: Annotated[
-        Path, typer.Argument(help="A file of the kind that the model learned from, of any size.")
+        Path,
+        typer.Argument(
+            help="A file or folder of the kind that the model learned from, of any size."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -61,6 +64,7 @@ def predict(
             metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
         ),
     ] = None,
+    picture: opt.Picture = None,
     ray: Ray = None,
     as_json: opt.AsJson = False,
     quiet: Quiet = False,
@@ -85,6 +89,7 @@ def predict(
             tuple(dict.fromkeys(keep or ())),
             probabilities,
             p_values,
+            picture,
         )
         clf = artefact.load(model)
         with connected(ray) as executor:

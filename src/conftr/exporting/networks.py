@@ -58,8 +58,8 @@ def _one(graph: Graph, x: str, model: Any, fitted: Any) -> str:
         x = _convolved(graph, x, model, fitted)
     else:
         raise ExportError(
-            f"a network must be a conftr.training.MLP or ConvNet to be exported; "
-            f"{type(model).__name__} is code of yours."
+            f"a network must be a conftr.training.MLP or ConvNet to be exported; one is a "
+            f"{type(model).__name__}."
         )
     return graph.cast(_dense(graph, x, fitted.params.logits), np.float64)
 

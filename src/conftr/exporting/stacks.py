@@ -13,6 +13,7 @@ from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.rows import read
 from conftr.features.encoding import Images
+from conftr.features.frozen_pictures import FrozenPictures
 from conftr.members.boosted import BoostedTrees
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.forest import Trees
@@ -25,6 +26,7 @@ _LOWEST_LOG = -87.0  # of a probability of another system, as in `conftr.logits_
 def logits(graph: Graph, stack: Stack, classes: int) -> str:
     """Logits (n, K) of a stack, doubles. Rows are read once for all members."""
     readers = {id(one.reader): one.reader for one in stack.members}
+    check(stack)
     if len({type(reader) for reader in readers.values()}) < len(readers):
         raise ExportError(
             "members that read the same rows in different ways cannot be exported together."
@@ -32,6 +34,17 @@ def logits(graph: Graph, stack: Stack, classes: int) -> str:
     inputs = {key: _Inputs(graph, reader, classes) for key, reader in readers.items()}
     said = [_member(graph, inputs[id(one.reader)], one) for one in stack.members]
     return said[0] if stack.head is None else _headed(graph, said, stack.head, classes)
+
+
+def check(stack: Stack) -> None:
+    """Refuse a stack that reads rows through a frozen network, which is not part of it."""
+    for one in stack.members:
+        if isinstance(one.reader, FrozenPictures):
+            raise ExportError(
+                f"the member {one.name!r} reads pictures through {one.reader.words}, whose weights "
+                f"are no part of the model and are not exported. A model of small pictures can be "
+                f"if it is fitted with --members convnet."
+            )
 
 
 class _Inputs:

@@ -84,6 +84,7 @@ def export(
         )
     level = clf.alpha_ if alpha is None else checks.one_probability(alpha, "alpha")
     stack = clf.candidates_[0].stack
+    stacks.check(stack)
     some = checking.made_up(stack, len(clf.classes_)) if rows is None else rows
     given = feeds(stack.reader, some) | {THRESHOLDS: default_thresholds(clf.calibration_, level)}
     first = _model(clf, level, 0.0, {}, default=default)

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from conftr.features import frames
+from conftr.data.pictures import PictureFiles
+from conftr.features import frames, frozen_pictures
 from conftr.features.columns import Doubles, Json, Levels
 from conftr.features.encoding import Images, _numeric
 from conftr.features.encoding import from_json as encoding_from_json
 from conftr.features.encoding import learn as learn_encoding
 from conftr.features.frames import Frame
+from conftr.features.frozen_pictures import FrozenPictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +92,11 @@ class FrameColumns:
         return {"kind": "frame columns", "frame": self.frame.to_json()}
 
 
-Matrix = Columns | FrameColumns | Images
+Matrix = Columns | FrameColumns | Images | FrozenPictures
 
 
 def learn(x: Any) -> Matrix:
-    """How training rows are read: a data frame, an array (n, d), or images (n, h, w, ...).
+    """How training rows are read: a data frame, an array (n, d), images (n, h, w, ...), or files.
 
     Args:
         x: Training rows.
@@ -104,6 +106,8 @@ def learn(x: Any) -> Matrix:
     """
     if frames.is_frame(x):
         return FrameColumns.learn(x)
+    if isinstance(x, PictureFiles):
+        return frozen_pictures.frozen_pictures(frozen_pictures.LARGE_SIDE)
     found = learn_encoding(x)
     return found if isinstance(found, Images) else Columns.learn(x)
 
@@ -112,6 +116,8 @@ def from_json(data: Json) -> Matrix:
     """The reader of rows that was written as this."""
     if data["kind"] == "columns":
         return Columns(int(data["width"]), {})
+    if data["kind"] == "frozen pictures":
+        return frozen_pictures.from_json(data)
     found = encoding_from_json(data["frame"] if data["kind"] == "frame columns" else data)
     if isinstance(found, Frame):
         return FrameColumns(found)

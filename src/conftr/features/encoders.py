@@ -1,4 +1,4 @@
-"""Frozen encoders: pretrained files that turn pictures or texts into numbers, told by their content.
+"""Frozen encoders: pretrained files that make numbers of pictures or texts, told by their content.
 
 A model that was fitted on what an encoder gives is worth nothing with another one. So a reader
 keeps the encoder's name, version and SHA-256 among its plain data, which `conftr.save` writes; and

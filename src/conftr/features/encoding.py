@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from conftr.data.dataset import Normalisation, whiten
+from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 from conftr.features.columns import Encoded, Json, Numbers
 from conftr.features.frames import Frame, is_frame
@@ -49,10 +50,14 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """An array (n, height, width) or (n, height, width, channels), or with more axes."""
+    """An array (n, height, width) or (n, height, width, channels), or with more axes.
+
+    of_bytes: whether pixels were bytes, as those of picture files are.
+    """
 
     inputs: Shape
     normalisation: Normalisation
+    of_bytes: bool = False
 
     @property
     def shift(self) -> Any:
@@ -78,7 +83,8 @@ class Images:
     def to_json(self) -> Json:
         """As plain data."""
         shift, scale = (np.asarray(value).tolist() for value in (self.shift, self.scale))
-        return {"kind": "images", "inputs": list(self.inputs), "shift": shift, "scale": scale}
+        told = {"kind": "images", "inputs": list(self.inputs), "shift": shift, "scale": scale}
+        return told | {"of_bytes": self.of_bytes}
 
 
 Encoding: TypeAlias = Array | Images | Frame
@@ -91,6 +97,11 @@ def learn(x: Any) -> Encoding:
     """
     if is_frame(x):
         return frames.learn(x)
+    if isinstance(x, PictureFiles):
+        raise ValueError(
+            "a single network of ours learns from pictures of up to 64 pixels; larger ones are "
+            'read by a frozen network, whose features members learn from: leave members at "auto".'
+        )
     x = _numeric(x)
     if x.ndim < 2 or 0 in x.shape:
         raise ValueError(
@@ -101,14 +112,15 @@ def learn(x: Any) -> Encoding:
         return Array(Numbers.learn(x))
     # Grey images have one number a pixel; colours are the last axis of four.
     channels = x if x.ndim == 4 else x.reshape(len(x), -1, 1)
-    return Images(x.shape[1:], whiten(channels))
+    return Images(x.shape[1:], whiten(channels), x.dtype == np.uint8)
 
 
 def from_json(data: Json) -> Encoding:
     """The encoding that was written as this."""
     if data["kind"] == "images":
         shift, scale = (np.array(data[name], np.float32) for name in ("shift", "scale"))
-        return Images(tuple(data["inputs"]), Normalisation(shift, scale))
+        of_bytes = bool(data.get("of_bytes", False))
+        return Images(tuple(data["inputs"]), Normalisation(shift, scale), of_bytes)
     if data["kind"] == "frame":
         return Frame.from_json(data)
     return Array(Numbers.from_json(data["numbers"]))

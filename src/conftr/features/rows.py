@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.data.dataset import permutation
+from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 
 Digests: TypeAlias = npt.NDArray[np.uint64]
@@ -34,13 +35,16 @@ def digests(x: Any) -> Digests:
     """A number for each row, (n,): 64 bits of the BLAKE2 hash of what it holds.
 
     Args:
-        x: n rows: a data frame, an array, a sparse matrix or a list. The order of a frame's
+        x: n rows: a data frame, an array, a sparse matrix, a list, or picture files, which are
+            told apart by their bytes. The order of a frame's
             columns does not matter. A number is the same in any type, and so are true and 1;
             missing values are equal to each other.
 
     Returns:
         Digests that differ where rows do.
     """
+    if isinstance(x, PictureFiles):
+        return x.digests
     if hasattr(x, "tocsr"):
         return _of_sparse(x.tocsr(copy=True))
     if _is_table(x):
@@ -65,7 +69,12 @@ def by_chance(x: Any) -> bool:
     Returns:
         True where chance explains three tenths of the pairs of equal rows or more.
     """
-    if hasattr(x, "tocsr") or not _is_table(x) or getattr(x, "ndim", 2) > 2:
+    if (
+        isinstance(x, PictureFiles)
+        or hasattr(x, "tocsr")
+        or not _is_table(x)
+        or getattr(x, "ndim", 2) > 2
+    ):
         return False
     first = next(_blocks(x))[:1]
     varied = np.any([(block != first).any(axis=0) for block in _blocks(x)], axis=0)

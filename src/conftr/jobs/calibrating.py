@@ -19,9 +19,18 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.conformal import checks
 from conftr.data import DataError
-from conftr.data.user_files import Roles, UserData, blocks, origin, places, read
+from conftr.data.user_files import (
+    Roles,
+    UserData,
+    blocks,
+    origin,
+    places,
+    read,
+    read_pictures,
+)
 from conftr.data.user_files.examples import sha256
 from conftr.data.user_files.labels import Labels
+from conftr.data.user_files.pictures import FOLDER
 from conftr.jobs.fitting import FitTask, Result, divided, show
 from conftr.jobs.predicting import as_taken, group_column, inputs_of
 from conftr.members.elsewhere import Logits, Probabilities
@@ -35,6 +44,10 @@ OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
 def _read_for(clf: ConformalClassifier, path: Path, wanted: Roles) -> UserData:
     """The rows of a file that have a label, read as the classifier learned to read its own."""
     inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *wanted.drop])
+    if inputs.pictures is not None:
+        given = read_pictures(path, wanted, shape=inputs.pictures)
+        labels = pl.Series(wanted.target or FOLDER, given.y)
+        return replace(given, y=as_classes(labels, clf.classes_.tolist()))
     parts = list(blocks(path, inputs, wanted))
     if parts[0].labels is None:
         raise DataError(f"say with --target or --labels where the true classes of {path} are.")

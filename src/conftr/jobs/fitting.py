@@ -153,7 +153,7 @@ def show(
         test.X,
         test.y,
         groups=test.groups,
-        cells=cells(test.X),
+        cells=cells(test.X, test.paths),
         pictures=pictures(test.X),
         provenance=provenance,
     )

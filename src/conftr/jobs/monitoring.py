@@ -39,13 +39,15 @@ class MonitorTask:
 
     target: the column of true classes; None for that of the model. id_column: of an id for each
     row, by which no row counts twice. level: the chance of a false alarm; None for that of the
-    state, or 0.01. seed: of the draws that break ties, when a state begins.
+    state, or 0.01. seed: of the draws that break ties, when a state begins. picture: the column of
+    paths of pictures, as in `Roles`.
     """
 
     target: str | None = None
     id_column: str | None = None
     level: float | None = None
     seed: int = 0
+    picture: str | None = None
 
 
 class _Counted(NamedTuple):
@@ -77,7 +79,8 @@ def monitor(
     with filelock.FileLock(folder / f".{STATE}.lock"):
         before = _state(folder / STATE, artefact.identity(model), task)
         target = task.target or predicting.target_of(model)
-        read = _read(clf, file, target, before.id_column, progress)
+        wanted = Roles(target, groups=predicting.group_column(clf), picture=task.picture)
+        read = _read(clf, file, wanted, before.id_column, progress)
         after = _grown(before, read)
         seen.write(after, folder / STATE)
         own = streams(reference, after)
@@ -127,11 +130,10 @@ def _state(path: Path, model: str, task: MonitorTask) -> Observed:
 def _read(
     clf: ConformalClassifier,
     path: Path,
-    target: str | None,
+    wanted: Roles,
     id_column: str | None,
     progress: Callable[[int], None],
 ) -> _Counted:
-    wanted = Roles(target=target, groups=predicting.group_column(clf))
     keep = (id_column,) if id_column else ()
     inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups, *keep])
     parts = []

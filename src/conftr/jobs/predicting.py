@@ -15,10 +15,13 @@ import polars as pl
 from conftr.classifier import artefact
 from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
-from conftr.classifier.stack import Answers
+from conftr.classifier.stack import Answers, Stack
 from conftr.data import DataError
+from conftr.data.pictures import SMALL, Shape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns, FrameColumns
+from conftr.features.encoding import Images
+from conftr.features.frozen_pictures import FrozenPictures
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
 from conftr.report.numbers import rounded
@@ -29,7 +32,8 @@ class Request:
     """What to answer.
 
     alpha: None for that of the classifier. target: the column of true classes, which the file need
-    not have. keep: columns to copy. probabilities, p_values: whether to write them.
+    not have. keep: columns to copy. probabilities, p_values: whether to write them. picture: the
+    column of paths of pictures, as in `Roles`.
     """
 
     alpha: float | None = None
@@ -37,6 +41,7 @@ class Request:
     keep: tuple[str, ...] = ()
     probabilities: bool = True
     p_values: bool = False
+    picture: str | None = None
 
 
 @dataclass
@@ -92,6 +97,9 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     if stack.of_outputs:
         names = tuple(by_text(clf.classes_.tolist()))
         return Inputs(names, names) if tables.is_table(path) else Inputs()
+    taken = _pictures_of(stack)
+    if taken is not None and (path.is_dir() or tables.is_table(path)):
+        return Inputs(pictures=taken, classes=tuple(by_text(clf.classes_.tolist())))
     if isinstance(stack.reader, FrameColumns):
         return Inputs(stack.reader.frame.names, stack.reader.frame.numeric)
     if not isinstance(stack.reader, Columns) or not tables.is_table(path):
@@ -103,6 +111,18 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
             f"model learned from; it has {len(names)}, without the target and those to be kept."
         )
     return Inputs(names, names)
+
+
+def _pictures_of(stack: Stack) -> Shape | None:
+    """(height, width, channels) that a stack takes of picture files; None if it takes none."""
+    readers = [one.reader for one in stack.members]
+    images = [one for one in readers if isinstance(one, Images)]
+    frozen = [one for one in readers if isinstance(one, FrozenPictures)]
+    if images:
+        shape = images[0].inputs if len(images[0].inputs) == 3 else (*images[0].inputs, 1)
+        is_readable = images[0].of_bytes and len(shape) == 3 and shape[2] in (1, 3)
+        return shape if is_readable and max(shape[:2]) <= SMALL else None
+    return (frozen[0].side, frozen[0].side, 3) if frozen else None
 
 
 def as_taken(clf: ConformalClassifier, X: Any) -> Any:
@@ -158,7 +178,7 @@ def _frames(
     progress: Callable[[int], None],
     executor: Executor,
 ) -> Iterator[pl.DataFrame]:
-    wanted = Roles(target=request.target, groups=group_column(clf))
+    wanted = Roles(request.target, groups=group_column(clf), picture=request.picture)
     inputs = inputs_of(clf, path, [wanted.target, wanted.groups, *request.keep])
     rows = CELLS // len(clf.classes_) + 1
     found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)

@@ -9,11 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from conftr.data.pictures import PictureFiles
+from conftr.data.user_files.pictures import COLUMN
+
 _COLUMNS = 60
+_SIDE, _BYTES = 96, 2**25  # of a thumbnail, and of all of them
 
 
-def cells(X: Any) -> Sequence[Mapping[str, str]] | None:
-    """Column name -> text, for each row of a frame; of an array (n, d) by number, d few enough."""
+def cells(X: Any, paths: pl.Series | None = None) -> Sequence[Mapping[str, str]] | None:
+    """Column name -> text, for each row of a frame; of an array (n, d) by number, d few enough.
+
+    paths: of pictures, which are all that is told of them.
+    """
+    if paths is not None:
+        return [{COLUMN: path} for path in paths.to_list()]
     if isinstance(X, pl.DataFrame):
         frame = X.select(X.columns[:_COLUMNS])
     elif X.ndim == 2 and X.shape[1] <= _COLUMNS:
@@ -28,8 +37,12 @@ def cells(X: Any) -> Sequence[Mapping[str, str]] | None:
 def pictures(X: Any) -> npt.NDArray[np.uint8] | None:
     """Images (n, h, w) or (n, h, w, 1 or 3) as bytes; None for all else.
 
-    Bytes that reach beyond 127 stay as they are; others are stretched, darkest to brightest.
+    Bytes that reach beyond 127 stay as they are; others are stretched, darkest to brightest. Files
+    become thumbnails, smaller where there are many.
     """
+    if isinstance(X, PictureFiles):
+        side = min(_SIDE, int((_BYTES / (3 * max(1, len(X)))) ** 0.5))
+        return np.concatenate(list(X.blocks((side, side, 3), 64)))
     if isinstance(X, pl.DataFrame) or X.ndim not in (3, 4):
         return None
     if X.ndim == 4 and X.shape[3] not in (1, 3):

@@ -14,7 +14,7 @@ which does not change the order of a model's scores, and so not its sets.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -70,6 +70,22 @@ class MemberRows:
     names: Any = None
     weights: Numbers | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
+    _others: dict[int, MemberRows] = field(default_factory=dict, repr=False)
+
+    def read_by(self, reader: Any, encode: Callable[[Any], Any] | None = None) -> MemberRows:
+        """The same rows as another reader reads them, which it does once for all who ask.
+
+        Args:
+            reader: It lives as long as these rows do.
+            encode: In place of `reader.encode`, where somebody watches.
+        """
+        found = self if reader is self.reader else self._others.get(id(reader))
+        if found is None:
+            found = self._others[id(reader)] = replace(self, _others={})
+            found.__dict__["reader"] = reader  # where a cached_property looks first
+        if "inputs" not in found.__dict__:
+            found.__dict__["inputs"] = (encode or reader.encode)(self.X)
+        return found
 
     @cached_property
     def reader(self) -> codes.Matrix:

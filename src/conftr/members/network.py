@@ -44,8 +44,10 @@ from conftr.training import (
     trial_keys,
 )
 from conftr.training import Progress as Epoch
+from conftr.training.augmentation import Augmentation
 from conftr.training.epochs import Objective, named_leaves
 from conftr.training.models import MLP, ConvNet, Model
+from conftr.training.resnets import ResNet
 
 Encoding: TypeAlias = Spread | Binned | Images
 Architecture: TypeAlias = Callable[[tuple[int, ...], int], Model]
@@ -54,7 +56,7 @@ WEAK, STRONG = 0.0005, 0.005  # weight decay
 
 _USUAL = CrossEntropy()
 _WEIGHTS, _SETTINGS = "network.safetensors", "network.json"
-_KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet}
+_KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet, "ResNet": ResNet}
 # Rows go through a network in blocks of this size, filled up with zeros: a row's logits are then
 # the same to the last bit whatever stands beside it, and one program serves any number of rows.
 _BLOCK = 256
@@ -70,6 +72,7 @@ class Network:
     seeds: networks of a fold that differ in their first weights and are averaged.
     hidden: widths of hidden layers; None chooses by the number of rows.
     architecture: in place of `hidden`, a function of (input shape, K) such as `ConvNet`.
+    augmentation: what a step does to its pictures; prediction sees them as they are.
     steps: of a training run, about. batch_size: None chooses.
     """
 
@@ -79,6 +82,7 @@ class Network:
     seeds: int = 1
     hidden: tuple[int, ...] | None = None
     architecture: Architecture | None = None
+    augmentation: Augmentation | None = None
     steps: int = 4000
     batch_size: int | None = None
     learning_rate: float = 0.1
@@ -137,7 +141,8 @@ class Network:
         batch = self.batch_size or int(np.clip(2 ** round(math.log2(max(1, n / 300))), 64, 512))
         batch = min(batch, n)
         epochs = int(np.clip(self.steps * batch / n, 5, 200))
-        return Plan(epochs, batch, SGD(self.learning_rate, schedule=cosine))
+        optimiser = SGD(self.learning_rate, schedule=cosine)
+        return Plan(epochs, batch, optimiser, augmentation=self.augmentation)
 
 
 class _Trial(NamedTuple):
@@ -179,8 +184,8 @@ class TrainedNetwork:
         kind = type(self.model).__name__
         if kind not in _KINDS:
             raise MemberError(
-                f"a network must be a conftr.training.MLP or ConvNet to be saved; {kind} is code "
-                f"of yours."
+                f"a network must be a conftr.training.MLP, ConvNet or ResNet to be saved; {kind} "
+                f"is code of yours."
             )
         arrays = {
             f"{i}/{name}": np.ascontiguousarray(leaf)

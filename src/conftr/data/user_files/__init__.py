@@ -1,7 +1,7 @@
-"""The user's own files: tables (.csv, .tsv, .parquet) and arrays (.npz, .npy)."""
+"""The user's own files: tables (.csv, .tsv, .parquet), arrays (.npz, .npy), pictures."""
 
 from conftr.data.user_files.blocks import CELLS, Inputs, RowBlock, blocks
-from conftr.data.user_files.examples import Roles, UserData, origin, read
+from conftr.data.user_files.examples import Roles, UserData, origin, read, read_pictures
 from conftr.data.user_files.labels import by_text, places
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "origin",
     "places",
     "read",
+    "read_pictures",
 ]

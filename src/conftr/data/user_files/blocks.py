@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from conftr.data.errors import DataError
-from conftr.data.user_files import arrays, tables
+from conftr.data.pictures import Shape
+from conftr.data.user_files import arrays, pictures, tables
 from conftr.data.user_files.examples import (
     INPUTS,
     TARGET,
@@ -20,6 +22,7 @@ from conftr.data.user_files.examples import (
     check_columns,
     groups_of,
     labels_of,
+    picture_column,
 )
 
 CELLS = 2**20  # of a block
@@ -30,10 +33,14 @@ class Inputs:
     """What a model takes: the columns of a table, by name, or the rows of an array.
 
     columns: None where the model learned from arrays. numeric: those that are numbers.
+    pictures: (height, width, channels) that it takes of picture files; None if it takes none.
+    classes: names of its classes, which folders of pictures may have.
     """
 
     columns: tuple[str, ...] | None = None
     numeric: tuple[str, ...] = ()
+    pictures: Shape | None = None
+    classes: tuple[str, ...] = ()
 
 
 class RowBlock(NamedTuple):
@@ -59,9 +66,15 @@ def blocks(
 ) -> Iterator[RowBlock]:
     """The rows of a file in order, at most `rows` or 2^20 cells at a time.
 
-    wanted.target is taken along where the file has it; wanted.groups must be there.
+    wanted.target is taken along where the file has it; wanted.groups must be there. A folder of
+    pictures, or a table with a column of paths, is a file here too; the pictures that cannot be
+    read are left out, with a warning at the end that names them.
     """
+    if path.is_dir():
+        return _folder(path, inputs, wanted, keep, rows)
     check(path)
+    if tables.is_table(path) and inputs.pictures is not None:
+        return _column(path, inputs, wanted, keep, rows)
     if tables.is_table(path):
         return _table(path, inputs, wanted, keep, rows)
     if keep:
@@ -111,3 +124,80 @@ def _arrays(path: Path, inputs: Inputs, wanted: Roles, rows: int) -> Iterator[Ro
             pl.DataFrame(),
         )
         first += len(X)
+
+
+def _folder(
+    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+) -> Iterator[RowBlock]:
+    if inputs.pictures is None:
+        raise DataError(f"{path} is a folder, and the model did not learn from picture files.")
+    if keep or wanted.groups:
+        named = keep[0] if keep else wanted.groups
+        raise DataError(f"{path} is a folder, without a column {named!r}: name a table of paths.")
+    listed = pictures.listed(path, inputs.classes)
+    for note in listed.notes:
+        warnings.warn(note, stacklevel=2)
+    rows, n, broken = _rows_of(inputs.pictures, rows), len(listed.paths), pictures.Broken()
+    for start in range(0, n, rows):
+        part = slice(start, start + rows)
+        some = listed._replace(
+            paths=listed.paths[part], shown=listed.shown[part], labels=listed.labels[part]
+        )
+        yield from _decoded(some, start + 1, inputs.pictures, some.shown.to_frame(), None, broken)
+    _end(path, n, broken)
+
+
+def _column(
+    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+) -> Iterator[RowBlock]:
+    assert inputs.pictures is not None
+    column = picture_column(path, wanted)
+    if column is None:
+        raise DataError(
+            f"no column of {path} looks like paths of pictures, which is what the model takes: say "
+            f"with --picture which holds them."
+        )
+    check_columns(path, [wanted.groups, *keep])
+    target = wanted.target if wanted.target in tables.columns(path) else None
+    names = [one for one in dict.fromkeys([column, wanted.groups, target, *keep]) if one]
+    first, broken = 1, pictures.Broken()
+    for frame in tables.blocks(path, names, rows=_rows_of(inputs.pictures, rows)):
+        labels = frame[target].cast(pl.String) if target else None
+        some = pictures.listed_column(path, frame[column], labels)
+        kept = frame.select(some.shown, *(name for name in keep if name != pictures.COLUMN))
+        groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
+        yield from _decoded(some, first, inputs.pictures, kept, groups, broken)
+        first += len(frame)
+    _end(path, first - 1, broken)
+
+
+def _rows_of(shape: Shape, rows: int) -> int:
+    return min(rows, CELLS // math.prod(shape) + 1)
+
+
+def _decoded(
+    some: pictures.Listed,
+    first: int,
+    shape: Shape,
+    kept: pl.DataFrame,
+    groups: pl.Series | None,
+    broken: pictures.Broken,
+) -> Iterator[RowBlock]:
+    """Blocks of neighbouring pictures, so that a row's number is its place in the file."""
+    has_labels = some.labels.null_count() < len(some.labels)
+    for start, pixels in pictures.decoded_runs(some, shape, broken):
+        part = slice(start, start + len(pixels))
+        yield RowBlock(
+            first + start,
+            pixels,
+            some.labels[part] if has_labels else None,
+            None if groups is None else groups[part],
+            kept[part],
+        )
+
+
+def _end(path: Path, n: int, broken: pictures.Broken) -> None:
+    """Name the pictures that were left out; refuse where nothing is left."""
+    if n == len(broken):
+        raise DataError(f"{path} has no picture that can be read. {pictures.told(broken)}".rstrip())
+    pictures.warn_of_broken(broken)

@@ -14,10 +14,14 @@ import polars as pl
 from conftr.conformal import checks
 from conftr.data import library
 from conftr.data.errors import DataError
-from conftr.data.user_files import arrays, columns, labels, tables
+from conftr.data.pictures import Shape
+from conftr.data.user_files import arrays, columns, labels, pictures, tables
+from conftr.data.user_files.pictures import FOLDER, Listed, Progress
 
 INPUTS, TARGET = "X", "y"  # the arrays of an .npz file
 _SHOWN = 20  # columns in a message
+_LOOKED_AT = 1000  # rows that tell whether a column holds paths of pictures
+_KEPT = 1000  # names of unreadable pictures in the record
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Roles:
     groups: the column, or the array of an .npz file, that makes groups.
     by_class: whether each class is a group instead.
     drop: columns to leave out. categories: columns of names, though they look like numbers.
+    picture: the column that holds paths of pictures; None finds one.
     """
 
     target: str | None = None
@@ -37,6 +42,7 @@ class Roles:
     by_class: bool = False
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    picture: str | None = None
 
     def grouped_by(self, name: str | None) -> Roles:
         """The same with groups by a column; by the column of the classes, each class is one."""
@@ -53,8 +59,9 @@ class Roles:
 class UserData:
     """Examples to learn from, row by row.
 
-    X: a polars frame, or an array (n, ...). y: labels (n,). groups: their names, or None.
-    origin: what they are, plain data. notes: what the user should know of the file.
+    X: a polars frame, an array (n, ...), or `PictureFiles`. y: labels (n,). groups: their names, or
+    None. origin: what they are, plain data. notes: what the user should know of the file.
+    paths: of pictures, by row, where they are such.
     """
 
     X: Any
@@ -62,20 +69,40 @@ class UserData:
     groups: pl.Series | None
     origin: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    paths: pl.Series | None = None
 
     def take(self, rows: labels.Integers) -> UserData:
         """Some of the examples."""
         groups = None if self.groups is None else self.groups[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups)
+        paths = None if self.paths is None else self.paths[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, paths=paths)
 
 
-def read(file: Path | str, wanted: Roles, *, data_dir: Path | None = None) -> UserData:
-    """All examples of a file that have a class, or of a dataset from `conftr data list`."""
+def _silent(task: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def read(
+    file: Path | str,
+    wanted: Roles,
+    *,
+    data_dir: Path | None = None,
+    progress: Progress = _silent,
+) -> UserData:
+    """All examples of a file that have a class, or of a dataset from `conftr data list`.
+
+    file: a folder holds pictures, in a folder for each class.
+    progress: told of pictures that were read.
+    """
     path = Path(file)
     if not path.exists() and file in {one.name for one in library.available(data_dir=data_dir)}:
         return _named(str(file), wanted, data_dir)
+    if path.is_dir():
+        return read_pictures(path, wanted, progress=progress)
     check(path)
     if tables.is_table(path):
+        if picture_column(path, wanted):
+            return read_pictures(path, wanted, progress=progress)
         return _table(path, wanted)
     if wanted.drop or wanted.categories:
         raise DataError(f"{path} holds arrays, whose columns have no names: none can be chosen.")
@@ -84,10 +111,103 @@ def read(file: Path | str, wanted: Roles, *, data_dir: Path | None = None) -> Us
 
 def check(path: Path) -> None:
     """Raise unless the file is there and of a kind that can be read."""
-    if not path.is_file():
+    if not path.exists():
         raise DataError(f"there is no file {path}.")
+    if not path.is_file():
+        raise DataError(f"{path} is no file.")
     if not (tables.is_table(path) or path.suffix in (".npz", ".npy")):
         raise DataError(f"{path} must be a .csv, .tsv, .parquet, .npz or .npy file.")
+
+
+def picture_column(path: Path, wanted: Roles) -> str | None:
+    """The column of a table that holds paths of pictures: the named one, or one that looks so."""
+    if wanted.picture is not None:
+        check_columns(path, [wanted.picture])
+        return wanted.picture
+    others = {wanted.target, wanted.groups, *wanted.drop, *wanted.categories}
+    names = [name for name in tables.columns(path) if name not in others]
+    if not names:
+        return None
+    return pictures.column_of_paths(next(tables.blocks(path, names, rows=_LOOKED_AT)))
+
+
+def read_pictures(
+    path: Path, wanted: Roles, *, shape: Shape | None = None, progress: Progress = _silent
+) -> UserData:
+    """The pictures of a folder, or those that a column of a table names.
+
+    shape: as in `pictures.read`.
+    """
+    if path.is_dir():
+        _refuse_columns(path, wanted)
+        given, groups, notes = _of_folder(pictures.listed(path), path), None, list[str]()
+        wanted = replace(wanted, target=FOLDER)
+    else:
+        given, groups, notes = _of_column(path, wanted)
+    found = pictures.read(given, shape=shape, progress=progress)
+    y = labels.learn(given.labels[found.rows])
+    told = origin(path, wanted) | {"unreadable": [name for name, _ in found.broken[:_KEPT]]}
+    groups = None if groups is None else groups[found.rows]
+    shown = given.shown[found.rows]
+    return UserData(found.X, y, groups, told, (*notes, *found.notes), shown)
+
+
+def _of_folder(given: Listed, path: Path) -> Listed:
+    """Those pictures of a folder that have a class."""
+    names = given.labels.drop_nulls().unique().to_list()
+    if len(names) < 2:
+        deeper = f" {given.notes[0].capitalize()}" if given.notes else ""
+        raise DataError(
+            f"{path} must hold a folder of pictures for each class, two or more; it has "
+            f"{len(names)} with pictures in them.{deeper}"
+        )
+    known = given.labels.is_not_null()
+    missing = len(known) - int(known.sum())
+    beside = f"{missing:,} pictures lie beside the folders of the classes and have no class."
+    return Listed(
+        [one for one, has in zip(given.paths, known.to_list(), strict=True) if has],
+        given.shown.filter(known),
+        given.labels.filter(known),
+        (*given.notes, *([beside] if missing else [])),
+    )
+
+
+def _of_column(path: Path, wanted: Roles) -> tuple[Listed, pl.Series | None, list[str]]:
+    """The pictures that a column names and that have a class, their groups, and notes."""
+    column = picture_column(path, wanted)
+    assert column is not None  # `read` has asked
+    if wanted.target is None:
+        listed = checks.listed(tables.columns(path), _SHOWN)
+        raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
+    check_columns(path, [wanted.target, wanted.groups, *wanted.drop, *wanted.categories])
+    whole = tables.read(path, texts={column, *([wanted.groups] if wanted.groups else [])})
+    frame = whole.filter(whole[wanted.target].is_not_null())
+    if frame.is_empty():
+        raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
+    used = (column, wanted.target, wanted.groups, *wanted.drop)
+    others = [name for name in frame.columns if name not in used]
+    notes = _left_out(len(whole) - len(frame), wanted.target)
+    notes.append(f"column {column!r} holds paths of pictures.")
+    if others:
+        notes.append(
+            f"nothing but the pictures is learned from; left out: {checks.listed(others, _SHOWN)}."
+        )
+    groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
+    return pictures.listed_column(path, frame[column], frame[wanted.target]), groups, notes
+
+
+def _refuse_columns(path: Path, wanted: Roles) -> None:
+    """Refuse what asks for a column where there is but a folder; its folders are the classes."""
+    if wanted.target not in (None, FOLDER):
+        raise DataError(
+            f"{path} is a folder, and the folders in it are the classes: leave out --target. Where "
+            f"a table says the classes, name the table, with a column of paths."
+        )
+    if wanted.groups or wanted.drop or wanted.categories or wanted.picture or wanted.labels:
+        raise DataError(
+            f"{path} is a folder of pictures, without columns: groups and the like take a table "
+            f"with a column of paths."
+        )
 
 
 def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
@@ -102,7 +222,7 @@ def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
 def origin(path: Path, wanted: Roles) -> dict[str, Any]:
     """What a file is, for the record: its name, its SHA-256, and the parts that were used."""
     told = {
-        "file": path.name,
+        "file": path.name or str(path.resolve().name),
         "sha256": sha256(path),
         "target": wanted.target,
         "group_by": wanted.group_by,
@@ -111,7 +231,9 @@ def origin(path: Path, wanted: Roles) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal digits."""
+    """The SHA-256 of a file's content, or of a folder's pictures, in hexadecimal digits."""
+    if path.is_dir():
+        return pictures.sha256(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,0 +1,158 @@
+"""5,000 CIFAR-10 pictures as PNG files: what `conftr fit` makes of them, beside two simpler ways.
+
+python benchmarks/pictures.py [--seeds 3] [--pictures 5000]
+
+Pictures are the first of CIFAR-10's training part, a folder for each class. One division for all:
+a fifth of the pictures tests, the rest is learned from and calibrated on as `conftr fit` does it.
+
+default    what `conftr fit photos/` does: members on ImageNet features, networks of ours, a head
+logistic   scikit-learn's logistic regression on the same features (penalty by five folds), fitted
+           once on all training pictures, one threshold
+convnet    our ConvNet alone (`--members convnet`)
+
+Time is that of the processor, one core, with reading the files and encoding them where that is
+done. Every result is kept as it is made, in results/pictures; what is there is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import conftr
+from conftr import data
+from conftr.classifier.division import order, seed_of
+from conftr.classifier.estimator import ConformalClassifier
+from conftr.data.user_files import Roles, read
+from conftr.features.frozen_pictures import for_size
+from conftr.jobs.fitting import FitTask, divided
+
+ALPHAS = (0.1, 0.05)
+RESULTS = Path("results/pictures")
+
+
+def write_pictures(folder: Path, count: int) -> None:
+    """The first pictures of CIFAR-10's training part, as files."""
+    cifar = data.load("cifar10")
+    for i in range(count):
+        place = folder / cifar.classes[int(cifar.y_train[i])]
+        place.mkdir(exist_ok=True)
+        Image.fromarray(np.asarray(cifar.x_train[i])).save(place / f"{i:05}.png")
+
+
+def stacked(members: str, seed: int) -> Callable[..., dict[str, dict[str, float]]]:
+    """A classifier of ours, at all alphas."""
+
+    def measure(given: Any, parts: Any) -> dict[str, dict[str, float]]:
+        rest, test = given.take(parts.rest), given.take(parts.test)
+        clf = ConformalClassifier(members=members, random_state=seed).fit(rest.X, rest.y)
+        found = {
+            str(alpha): {
+                "size": clf.set_size(test.X, alpha=alpha),
+                "coverage": clf.coverage(test.X, test.y, alpha=alpha),
+            }
+            for alpha in ALPHAS
+        }
+        return found | {"accuracy": clf.score(test.X, test.y), "chosen": clf.candidates_[0].words}
+
+    return measure
+
+
+def logistic(seed: int) -> Callable[..., dict[str, dict[str, float]]]:
+    """Logistic regression on frozen features, and one threshold."""
+
+    def measure(given: Any, parts: Any) -> dict[str, dict[str, float]]:
+        features = for_size(*given.X.shape[1:3]).encode(given.X).astype(np.float64)
+        rest, test = parts.rest, parts.test
+        n = ConformalClassifier(random_state=seed)._divide(
+            np.unique(given.y[rest], return_inverse=True)[1], parts.drawn, "auto"
+        )
+        model = make_pipeline(
+            StandardScaler(), LogisticRegressionCV(Cs=[1e-4, 1e-3, 1e-2, 1e-1], cv=5, max_iter=300)
+        )
+        model.fit(features[rest[n.train]], given.y[rest[n.train]])
+        classes = list(model.classes_)
+        held = conftr.thr(model.predict_log_proba(features[rest[n.calibration]]))
+        tested = conftr.thr(model.predict_log_proba(features[test]))
+        labels = {name: i for i, name in enumerate(classes)}
+        y = np.array([labels[name] for name in given.y])
+        found = {}
+        for alpha in ALPHAS:
+            tau = conftr.calibrate(held, y[rest[n.calibration]], alpha)
+            sets = conftr.predict_set(tested, tau)
+            found[str(alpha)] = {
+                "size": float(conftr.inefficiency(sets)),
+                "coverage": float(conftr.coverage(sets, y[test])),
+            }
+        return found | {"accuracy": float((tested.argmax(1) == y[test]).mean())}
+
+    return measure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--pictures", type=int, default=5000)
+    options = parser.parse_args()
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write_pictures(folder, options.pictures)
+        for seed in range(options.seeds):
+            ways = {
+                "default": stacked("auto", seed),
+                "logistic": logistic(seed),
+                "convnet": stacked("convnet", seed),
+            }
+            for name, measure in ways.items():
+                path = RESULTS / f"cifar10-{options.pictures}-{name}-seed{seed}.json"
+                if not path.exists():
+                    run(path, folder, measure, seed)
+    show(options.pictures)
+
+
+def run(path: Path, folder: Path, measure: Callable[..., Any], seed: int) -> None:
+    """Read the files, divide them, measure, keep."""
+    begun = time.process_time()
+    given = read(folder, Roles())
+    parts = divided(order(given.X, seed_of(seed)), FitTask(ConformalClassifier(random_state=seed)))
+    found = measure(given, parts) | {"processor_seconds": time.process_time() - begun}
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    print(path, json.dumps(found), flush=True)
+
+
+def show(count: int) -> None:
+    """The mean over seeds, as a table."""
+    print("| | size, alpha .1 | size, alpha .05 | coverage | accuracy | processor, s | seeds |")
+    print("|---|---|---|---|---|---|---|")
+    for name in ("default", "logistic", "convnet"):
+        files = sorted(RESULTS.glob(f"cifar10-{count}-{name}-seed*.json"))
+        told = [json.loads(file.read_text()) for file in files]
+        if not told:
+            continue
+
+        def mean(get: Callable[[Any], float], told: list[Any] = told) -> float:
+            return float(np.mean([get(one) for one in told]))
+
+        sizes = [mean(lambda one, a=a: one[str(a)]["size"]) for a in ALPHAS]
+        coverage = [mean(lambda one, a=a: one[str(a)]["coverage"]) for a in ALPHAS]
+        print(
+            f"| {name} | {sizes[0]:.3f} | {sizes[1]:.3f} | {coverage[0]:.3f}, {coverage[1]:.3f} | "
+            f"{mean(lambda one: one['accuracy']):.3f} | "
+            f"{mean(lambda one: one['processor_seconds']):.0f} | {len(told)} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
