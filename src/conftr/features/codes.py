@@ -107,7 +107,7 @@ def learn(x: Any) -> Matrix:
     if frames.is_frame(x):
         return FrameColumns.learn(x)
     if isinstance(x, PictureFiles):
-        return frozen_pictures.frozen_pictures(frozen_pictures.LARGE_SIDE)
+        return frozen_pictures.frozen_pictures()
     found = learn_encoding(x)
     return found if isinstance(found, Images) else Columns.learn(x)
 

@@ -19,7 +19,7 @@ Features: TypeAlias = npt.NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
 
 LARGE_SIDE = 224  # what the network was trained on
-SMALL_SIDE = 128  # small pictures are enlarged to this: more takes longer and tells little more
+SMALL_SIDE = 96  # small pictures are enlarged to this; more takes longer
 _WIDTH = 1280
 # Pictures go through the network in blocks of this size, filled up with zeros: what it makes of one
 # is then the same whatever stands beside it.
@@ -28,13 +28,14 @@ _BLOCK = 8
 
 @dataclass(frozen=True, eq=False)
 class FrozenPictures:
-    """Pictures (n, h, w), (n, h, w, 1 or 3) of bytes, or files of them, as features (n, 1280).
+    """Pictures of bytes, or files of them, as features (n, 1280).
 
-    encoder: the network, told by its weights. side: what pictures are brought to for it.
+    encoder: the network, told by its weights.
+    inputs: the shape of a picture, (h, w) or (h, w, 1 or 3).
     """
 
     encoder: Encoder
-    side: int
+    inputs: tuple[int, ...]
     width: ClassVar[int] = _WIDTH
     levels: ClassVar[Mapping[int, int]] = {}
 
@@ -52,7 +53,7 @@ class FrozenPictures:
         """
         found, done = np.empty((len(x), _WIDTH), np.float32), 0
         for block in self._blocks(x):
-            found[done : done + len(block)] = _through(block, self.side)
+            found[done : done + len(block)] = _through(block, _side(self.inputs))
             done += len(block)
             if progress is not None:
                 progress(done, len(x))
@@ -60,22 +61,29 @@ class FrozenPictures:
 
     def _blocks(self, x: Any) -> Iterator[Pixels]:
         if isinstance(x, PictureFiles):
-            return x.blocks((self.side, self.side, 3), _BLOCK)
+            return x.blocks(self.of_files, _BLOCK)
         x = np.asarray(x)
-        if x.dtype != np.uint8 or x.ndim not in (3, 4) or x.shape[3:] not in ((), (1,), (3,)):
+        if x.dtype != np.uint8 or x.shape[1:] != self.inputs:
+            expected = ", ".join(map(str, self.inputs))
             raise ValueError(
-                f"X must be pictures (n, height, width) or (n, height, width, 3) of bytes, as it "
-                f"was in fit; got {x.dtype} of shape {x.shape}."
+                f"X must be pictures (n, {expected}) of bytes, as it was in fit; got {x.dtype} of "
+                f"shape {x.shape}."
             )
-        x = x if x.ndim == 4 else x[..., None]
+        x = x.reshape(len(x), *self.of_files)
         return (x[first : first + _BLOCK] for first in range(0, len(x), _BLOCK))
+
+    @property
+    def of_files(self) -> tuple[int, int, int]:
+        """What picture files are brought to: height, width, channels."""
+        height, width, channels = (*self.inputs, 1)[:3]
+        return height, width, channels
 
     def to_json(self) -> Json:
         """As plain data."""
         return {
             "kind": "frozen pictures",
             "encoder": self.encoder.to_json(),
-            "side": self.side,
+            "inputs": list(self.inputs),
         }
 
 
@@ -85,20 +93,15 @@ def are_readable() -> bool:
 
 
 @cache
-def frozen_pictures(side: int) -> FrozenPictures:
-    """The reader of pictures at a side, one for all members.
+def frozen_pictures(inputs: tuple[int, ...] = (LARGE_SIDE, LARGE_SIDE, 3)) -> FrozenPictures:
+    """The reader of pictures of a shape, one for all members; of files, as it was trained.
 
     Raises:
         EncoderError: If the encoder is not installed.
     """
     from conftr.features import efficientnet  # which brings PyTorch
 
-    return FrozenPictures(efficientnet.identity(), side)
-
-
-def for_size(height: int, width: int) -> FrozenPictures:
-    """What reads pictures of a size: small ones enlarged, others as the network was trained."""
-    return frozen_pictures(SMALL_SIDE if max(height, width) <= SMALL else LARGE_SIDE)
+    return FrozenPictures(efficientnet.identity(), inputs)
 
 
 def from_json(data: Json) -> FrozenPictures:
@@ -107,9 +110,14 @@ def from_json(data: Json) -> FrozenPictures:
     Raises:
         EncoderError: If the encoder is not installed, or is another.
     """
-    found = frozen_pictures(int(data["side"]))
+    found = frozen_pictures(tuple(data["inputs"]))
     Encoder.from_json(data["encoder"]).check(found.encoder)
     return found
+
+
+def _side(inputs: tuple[int, ...]) -> int:
+    """What the network is given: small pictures enlarged, others as it was trained."""
+    return SMALL_SIDE if max(inputs[:2]) <= SMALL else LARGE_SIDE
 
 
 def _through(block: Pixels, side: int) -> Features:

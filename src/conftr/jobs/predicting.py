@@ -115,14 +115,14 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
 
 def _pictures_of(stack: Stack) -> Shape | None:
     """(height, width, channels) that a stack takes of picture files; None if it takes none."""
-    readers = [one.reader for one in stack.members]
-    images = [one for one in readers if isinstance(one, Images)]
-    frozen = [one for one in readers if isinstance(one, FrozenPictures)]
-    if images:
-        shape = images[0].inputs if len(images[0].inputs) == 3 else (*images[0].inputs, 1)
-        is_readable = images[0].of_bytes and len(shape) == 3 and shape[2] in (1, 3)
-        return shape if is_readable and max(shape[:2]) <= SMALL else None
-    return (frozen[0].side, frozen[0].side, 3) if frozen else None
+    for one in stack.members:
+        if isinstance(one.reader, FrozenPictures):
+            return one.reader.of_files
+        if isinstance(one.reader, Images) and one.reader.of_bytes:
+            shape = (*one.reader.inputs, 1)[:3]
+            if max(shape[:2]) <= SMALL and shape[2] in (1, 3):
+                return shape
+    return None
 
 
 def as_taken(clf: ConformalClassifier, X: Any) -> Any:

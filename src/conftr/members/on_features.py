@@ -51,5 +51,4 @@ def reader_of(rows: MemberRows) -> FrozenPictures:
         return rows.reader
     if not isinstance(rows.reader, Images) or not rows.reader.of_bytes:
         raise MemberError("ImageNet features are of pictures: files, or arrays of bytes (uint8).")
-    height, width, *_ = rows.reader.inputs
-    return frozen_pictures.for_size(height, width)
+    return frozen_pictures.frozen_pictures(rows.reader.inputs)
