@@ -54,11 +54,13 @@ def _for_images(reader: Images) -> list[Member]:
     trees: list[Member] = [Forest(EXTRA)] if pixels <= _PIXELS else []
     if len(reader.inputs) != 3 or reader.inputs[2] not in (1, 3):
         return [Network(), *trees]
-    height, width, _ = reader.inputs
+    shorter, longer = sorted(reader.inputs[:2])
+    if shorter < _CONVOLVED:
+        return [Network(), *trees]
     known = _on_features() if reader.of_bytes and frozen_pictures.are_readable() else []
-    if min(height, width) >= _CONVOLVED and max(height, width) <= SMALL:
+    if longer <= SMALL:
         return [*known, *_convnet(), *_resnet(), *trees]
-    return [*known, *([] if known else [Network()]), *trees]
+    return known or [Network()]
 
 
 def _convnet() -> list[Member]:
