@@ -1,14 +1,14 @@
 """The guarantee through whole fits, on data as people have them.
 
-Copies of rows, classes never met, groups, models that are asked one row at a time. CONFTR_FITS=1000
-makes as many fits of each kind, and -s shows figures: mean coverage is then known to a thousandth.
+Copies of rows, classes never met, groups, models that are asked one row at a time; members and a
+head, with wishes, by class, by group; a tuned network. CONFTR_FITS=1000 makes as many fits of each
+kind, and -s shows figures: mean coverage is then known to a thousandth.
 """
 
 import os
 from functools import cache
 from typing import NamedTuple
 
-import jax
 import numpy as np
 import polars as pl
 import pytest
@@ -18,10 +18,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
-from conftr import ConformalClassifier
+from conftr import ConformalClassifier, Shape
+from conftr.classifier import matrices
 from conftr.conformal.quantile import rank
 from conftr.data.user_files import UserData
 from conftr.jobs import fitting, predicting
+from conftr.members.forest import RANDOM, Forest
+from conftr.members.logistic import Logistic
 
 FITS = int(os.environ.get("CONFTR_FITS", "10"))
 ALPHA, NEW = 0.1, 1000
@@ -54,9 +57,11 @@ class Found(NamedTuple):
 
 
 def found(clf, x, y, groups=None):
-    """Coverage of new rows of known classes, by group where there are groups."""
+    """Coverage of new rows of known classes, by class or group where thresholds are."""
     sets = clf.predict_set(x, groups)
     hits = sets[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
+    if clf.calibration_.by.kind == "class":
+        groups = pl.Series(y)
     if groups is None:
         return [Found(hits.mean(), len(y), clf.calibration_.sizes[0])]
     parts = zip(clf.calibration_.names, clf.calibration_.sizes, strict=True)
@@ -76,10 +81,15 @@ def frame(x):
     return pl.DataFrame(x, schema=["x0", "x1", "x2", "x3"])
 
 
-def fitted(x, y, seed, groups=None):
+# What `members="auto"` does, on members that are fitted in a moment.
+STACK = {"members": [Logistic(), Forest(RANDOM, trees=5, min_leaf=5)]}
+ONE_NETWORK = {"method": "cross-entropy", "time_limit": 0}
+
+
+def fitted(x, y, seed, groups=None, by_class=False, **settings):
     """As `conftr fit` learns from a file."""
-    settings = {"method": "cross-entropy", "time_limit": 0, "random_state": seed}
-    task = fitting.FitTask(ConformalClassifier(ALPHA, **settings))
+    clf = ConformalClassifier(ALPHA, **(settings or ONE_NETWORK), random_state=seed)
+    task = fitting.FitTask(clf, by_class)
     return fitting.fit(UserData(x, y, groups, {}), task, lambda *_: None)
 
 
@@ -115,10 +125,8 @@ def strangers_and_their_share(seed):
         x, k, _ = examples(n, rng)
         return x, np.where(rng.random(n) < 0.2, rng.integers(100, 10**6, n), k)
 
-    if seed % 50 == 0:
-        jax.clear_caches()  # every fit has other classes, and so a program of its own
     x, k = some(400)
-    result = fitted(frame(x), k, seed)
+    result = fitted(frame(x), k, seed, **STACK)
     x, k = some(NEW)
     known = np.isin(k, result.clf.classes_)
     share = result.evidence.unseen_share - (1 - known.mean())
@@ -145,6 +153,71 @@ def groups_called_class(seed):
     known = np.isin(k, clf.classes_)
     x = x.filter(known)
     return found(clf, x, k[known], x[predicting.group_column(clf)])
+
+
+@pytest.fixture(autouse=True)
+def short_training_of_heads(monkeypatch):
+    """The promise does not rest on how well a head has learned."""
+    monkeypatch.setattr(matrices, "_STEPS", 30)
+
+
+def stacked(seed, n=500, **settings):
+    """Members and a head, fitted as from a file; new rows of known classes."""
+    rng = np.random.default_rng(seed)
+    x, k, _ = examples(n, rng)
+    clf = fitted(frame(x), k, seed, **(STACK | settings)).clf
+    x, k, _ = examples(NEW, rng)
+    known = np.isin(k, clf.classes_)
+    return clf, frame(x[known]), k[known]
+
+
+def members_and_head(seed):
+    """The head is chosen among all kinds; a class is in a set if its p-value says so."""
+    clf, x, k = stacked(seed, n=900)
+    np.testing.assert_array_equal(clf.predict_set(x), clf.p_values(x) > ALPHA)
+    return found(clf, x, k)
+
+
+def members_by_class(seed):
+    """A promise for each class, of which the rarest calibrates with about four examples."""
+    clf, x, k = stacked(seed, by_class=True)
+    return found(clf, x, k)[:3]  # rarer ones are not in every file
+
+
+def members_by_group(seed):
+    """A promise for easy and for hard rows."""
+    rng = np.random.default_rng(seed)
+
+    def some(n):
+        x, k, hard = examples(n, rng)
+        return frame(x), k, pl.Series("class", np.where(hard, "b", "a"))
+
+    x, k, names = some(500)
+    clf = fitted(x, k, seed, names, **STACK).clf
+    x, k, names = some(NEW)
+    known = np.isin(k, clf.classes_)
+    return found(clf, x.filter(known), k[known], names.filter(known))
+
+
+def members_with_wishes(seed):
+    """A head that learns to keep two classes apart, its weight found at the knee."""
+    return found(*stacked(seed, shape=Shape(avoid=[(0, 1), (1, 0)])))
+
+
+def members_on_copies(seed):
+    """Rows that stand there up to six times, in one fold each."""
+    rng = np.random.default_rng(seed)
+    x, k, hard = examples(160, rng)
+    rows = rng.permutation(np.repeat(np.arange(160), np.where(hard, 6, rng.integers(1, 3, 160))))
+    clf = fitted(frame(x[rows]), k[rows], seed, **STACK).clf
+    x, k, _ = examples(NEW, rng)
+    known = np.isin(k, clf.classes_)
+    return found(clf, frame(x[known]), k[known])
+
+
+def tuned(seed):
+    """A network whose settings were searched on rows that train."""
+    return found(*stacked(seed, members="auto", method="conftr", model=(), epochs=2, tune=2))
 
 
 MODELS = [
@@ -185,9 +258,22 @@ def asked_alone(seed):
     return found(AskedAlone(clf), x[known], k[known])
 
 
-@pytest.mark.parametrize(
-    "kind", [copies, copies_of_a_file, strangers, groups_called_class, asked_alone]
-)
+KINDS = [
+    copies,
+    copies_of_a_file,
+    strangers,
+    groups_called_class,
+    asked_alone,
+    members_and_head,
+    members_by_class,
+    members_by_group,
+    members_with_wishes,
+    members_on_copies,
+    tuned,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_new_data_are_covered_as_promised(kind):
     for one in zip(*[kind(seed) for seed in range(FITS)], strict=True):
         coverage = np.mean([fit.coverage for fit in one])
