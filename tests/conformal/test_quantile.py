@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conftr
-from conftr.conformal.quantile import _halves, exact_position, examples_needed, paper_position, rank
+from conftr.conformal.quantile import (
+    _halves,
+    exact_position,
+    examples_needed,
+    paper_position,
+    rank,
+    told_examples_needed,
+)
 
 ESTIMATORS = {
     "smooth-sort": conftr.SmoothSort(0.1),
@@ -63,6 +70,22 @@ def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
     n = examples_needed(alpha)
     assert rank(n, alpha) == 1
     assert n == 1 or rank(n - 1, alpha) == 0
+
+
+@pytest.mark.parametrize(
+    ("alpha", "n", "told"),
+    [
+        (0.05, 19, "19"),
+        (1e-6, 999_999, "999,999"),
+        (1e-20, 10**20 - 1, "10^20"),
+        (5e-324, 2 * 10**323 - 1, "10^323"),
+    ],
+)
+def test_as_many_examples_are_asked_for_as_a_tiny_alpha_needs(alpha, n, told):
+    """The rounding that is granted to 1 - 0.9 is far more than such an alpha."""
+    assert examples_needed(alpha) == n
+    assert told_examples_needed(alpha) == told
+    assert rank(n, alpha) == 1 > rank(n - 1, alpha)
 
 
 def test_memory_grows_with_the_scores_and_not_with_their_square():

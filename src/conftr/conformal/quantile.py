@@ -43,6 +43,7 @@ from conftr.conformal.arrays import (
 from conftr.conformal.sorting import read
 
 _LOWEST = -1e30  # stands in for scores of -inf, so that differences are numbers
+_TINY = 1e-9  # an alpha that takes more examples than anyone has
 _FAR = -100.0  # bandwidths away, where the kernel is 0
 
 Quantile: TypeAlias = Callable[[Array, float], Array]
@@ -73,13 +74,20 @@ def _rank(n: int, alpha: float) -> int:
 
 
 def _rounded_up(alpha: float) -> Fraction:
-    """alpha and the rounding of a difference such as 1 - 0.9."""
-    return Fraction(str(alpha)) + Fraction(2 * float(np.finfo(np.float64).eps))
+    """alpha and the rounding of a difference such as 1 - 0.9, next to which it is not tiny."""
+    rounding = Fraction(2 * float(np.finfo(np.float64).eps))
+    return Fraction(str(alpha)) + (rounding if alpha > _TINY else 0)
 
 
 def examples_needed(alpha: float) -> int:
     """The smallest calibration set with a threshold at alpha: n with alpha (n + 1) >= 1."""
     return max(1, math.ceil(1 / _rounded_up(checks.one_probability(alpha, "alpha"))) - 1)
+
+
+def told_examples_needed(alpha: float) -> str:
+    """`examples_needed` for people; of numbers that nobody can read, the order."""
+    needed = examples_needed(alpha)
+    return f"{needed:,}" if needed < 10**12 else f"10^{len(str(needed + 1)) - 1}"
 
 
 def exact_position(n: int, alpha: float) -> tuple[int, int]:
@@ -238,6 +246,6 @@ def _say_too_few(n: int, alpha: float) -> None:
 def _too_few(n: int, alpha: float) -> str:
     return (
         f"{n} examples calibrate where alpha = {alpha:g} needs at least "
-        f"{examples_needed(alpha)}: the smallest score stands in for the quantile. Training "
+        f"{told_examples_needed(alpha)}: the smallest score stands in for the quantile. Training "
         f"can go on like this; a larger batch or alpha, or fraction=None, avoids it."
     )

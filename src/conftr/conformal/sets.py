@@ -28,8 +28,8 @@ from conftr.conformal.quantile import (
     CalibrationWarning,
     Quantile,
     SmoothSort,
-    examples_needed,
     rank,
+    told_examples_needed,
 )
 from conftr.conformal.scores import thr
 
@@ -94,8 +94,8 @@ def marginal(own: Array, alphas: Any) -> Array:
         if r == 0:
             warnings.warn(
                 f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
-                f"least {examples_needed(alpha)}. The threshold is -inf: every set holds every "
-                f"class.",
+                f"least {told_examples_needed(alpha)}. The threshold is -inf: every set holds "
+                f"every class.",
                 CalibrationWarning,
                 stacklevel=3,
             )
@@ -248,8 +248,8 @@ def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
     if short:
         every = "is in every set" if kind == "class" else "gets every class in its sets"
         warnings.warn(
-            f"alpha = {alpha:g} needs at least {examples_needed(alpha)} calibration examples of "
-            f"each {kind}; too few for {checks.listed(short)}. The threshold there is -inf: "
+            f"alpha = {alpha:g} needs at least {told_examples_needed(alpha)} calibration examples "
+            f"of each {kind}; too few for {checks.listed(short)}. The threshold there is -inf: "
             f"such a {kind} {every}.",
             CalibrationWarning,
             stacklevel=4,

@@ -14,7 +14,7 @@ import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers, Numbers, Sets
 from conftr.conformal.metrics import coverage_law
-from conftr.conformal.quantile import examples_needed, rank
+from conftr.conformal.quantile import rank, told_examples_needed
 from conftr.report.stops import fraction, out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.
@@ -191,7 +191,7 @@ def at_stop(alpha: float) -> dict[str, str]:
         "many": f"{many:,}",
         "hits": f"{many - misses:,}",
         "misses": f"{misses:,}",
-        "needed": f"{examples_needed(alpha):,}",
+        "needed": f"{told_examples_needed(alpha)}",
     }
 
 
