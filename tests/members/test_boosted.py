@@ -50,6 +50,61 @@ def test_classes_that_do_not_fit_the_trees_are_refused():
     ((name, content),) = member.models[0].files().items()
     with pytest.raises(MemberError, match="does not fit its classes"):
         boosted.load({name: content.replace(b"known 0 1 2", b"known 0 1", 1)})
+    with pytest.raises(MemberError, match="does not fit its classes"):
+        boosted.load({name: content.replace(b"known 0 1 2", b"known -1 1 2", 1)})
+
+
+def changed(text, name, change):
+    """The text with the values of a line of its first tree changed, and sizes that fit again."""
+    first = text.index("\nTree=") + 1
+    start = text.index(f"\n{name}=", first) + len(name) + 2
+    end = text.index("\n", start)
+    values = change(text[start:end].split())
+    found = text[:start] + " ".join(values) + text[end:]
+    size = text[first:].index("\nTree=1\n") + 1
+    return found.replace(f"tree_sizes={size} ", f"tree_sizes={size + len(found) - len(text)} ")
+
+
+def first(value):
+    return lambda values: [value, *values[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("left_child", first("999999")),  # beyond the tree's nodes
+        ("right_child", first("-7777")),  # beyond its leaves
+        ("left_child", first("0")),  # round and round
+        ("split_feature", first("77")),
+        ("threshold", first("nan")),
+        ("leaf_value", first("nan")),
+        ("leaf_value", lambda values: values[1:]),
+        ("decision_type", first("1")),  # a set of categories that is not there
+        ("num_leaves", first("999999999")),
+        ("num_cat", first("5")),
+        ("internal_count", first("x")),
+        ("Tree", first("7")),
+        ("is_linear", first("1")),
+    ],
+)
+def test_text_that_would_end_the_process_is_refused(name, change):
+    """LightGBM reads trees in threads, where what it raises ends the process."""
+    (member,), _ = fitted(Boosted(rounds=2), rows())
+    ((file, content),) = member.models[0].files().items()
+    other = changed(content.decode(), name, change)
+    assert other != content.decode()
+    with pytest.raises(MemberError, match="trees lead nowhere"):
+        boosted.load({file: other.encode()})
+
+
+@pytest.mark.parametrize("cut", ["tree_sizes=", "max_feature_idx=", "end of trees", "num_leaves="])
+def test_text_that_lacks_a_line_is_refused(cut):
+    (member,), _ = fitted(Boosted(rounds=2), rows())
+    ((file, content),) = member.models[0].files().items()
+    lines = content.decode().split("\n")
+    lines.remove(next(line for line in lines if line.startswith(cut)))
+    with pytest.raises(MemberError, match="trees lead nowhere"):
+        boosted.load({file: "\n".join(lines).encode()})
 
 
 def test_without_lightgbm_it_says_what_to_install(monkeypatch):

@@ -868,7 +868,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self.candidates_[0].stack.logits(self._checked_rows(X, reset=False))
+        found = self.candidates_[0].stack.logits(self._checked_rows(X, reset=False))
+        checks.of_shape(found, (len(found), len(self.classes_)), "logits", "one for each class")
+        return found
 
     def _answers(self, X: Any) -> Answers:
         check_is_fitted(self)

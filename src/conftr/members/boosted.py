@@ -12,6 +12,7 @@ import numpy as np
 from conftr.conformal.arrays import log_softmax
 from conftr.machine.cores import cores
 from conftr.machine.threads import in_threads
+from conftr.members import boosted_text
 from conftr.members.member import (
     Files,
     FittedMember,
@@ -21,6 +22,7 @@ from conftr.members.member import (
     Numbers,
     Progress,
     flat,
+    is_choice,
     of_classes,
 )
 
@@ -146,11 +148,20 @@ class BoostedTrees:
 
 
 def load(files: Files) -> BoostedTrees:
-    """The trees that were saved as these files."""
+    """The trees that were saved as these files.
+
+    Raises:
+        MemberError: If they are no trees of so many classes.
+    """
     line, text = files[_FILE].decode().split("\n", 1)
     _, classes, _, *known = line.split()
     found = BoostedTrees(text, tuple(map(int, known)), int(classes))
-    if max(found.known) >= found.classes or found._booster.num_model_per_iteration() != len(known):
+    boosted_text.check(text)
+    try:
+        columns = found._booster.num_model_per_iteration()
+    except _lightgbm().basic.LightGBMError as fault:
+        raise MemberError(f"{_FILE} is not what LightGBM wrote: {fault}") from None
+    if not is_choice(found.known, found.classes) or columns != len(known):
         raise MemberError(f"{_FILE} does not fit its classes.")
     return found
 

@@ -21,6 +21,7 @@ from conftr.members.member import (
     Numbers,
     Progress,
     flat,
+    is_choice,
     of_classes,
 )
 
@@ -113,6 +114,8 @@ def load(files: Files) -> LinearModel:
     """The model that was saved as these files."""
     told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
     spread = Spread.from_json(told["spread"])
-    if arrays["weights"].shape != (*spread.inputs, len(arrays["known"])):
+    known, weights, bias = arrays["known"], arrays["weights"], arrays["bias"]
+    fits = weights.shape == (*spread.inputs, len(known)) and bias.shape == known.shape
+    if not fits or not is_choice(known, told["classes"]):
         raise MemberError(f"{_WEIGHTS} does not fit {_SETTINGS}.")
-    return LinearModel(spread, arrays["weights"], arrays["bias"], arrays["known"], told["classes"])
+    return LinearModel(spread, weights, bias, known, told["classes"])

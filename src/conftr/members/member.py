@@ -197,6 +197,13 @@ def of_classes(probabilities: Any, known: Any, classes: int) -> Numbers:
     return floored(found)
 
 
+def is_choice(known: Any, classes: int) -> bool:
+    """Whether these are some of 0..classes-1, in order, as `of_classes` wants them."""
+    places = np.asarray(known, np.int64)
+    inside = len(places) > 0 and places[0] >= 0 and places[-1] < classes
+    return inside and bool((np.diff(places) > 0).all())
+
+
 def flat(inputs: Any) -> Any:
     """Inputs (n, d): a matrix as it is, images with their pixels in a row."""
     return inputs if inputs.ndim == 2 else inputs.reshape(len(inputs), -1)
