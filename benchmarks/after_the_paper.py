@@ -18,7 +18,6 @@ from conftr.experiments import Evaluation, Specification, Store, Training, part
 from conftr.experiments.ensembles import run_with_company
 from conftr.experiments.runner import Workspace
 from conftr.experiments.specification import stored_method
-from conftr.experiments.store import read, write
 from conftr.experiments.sweeping import path_of, run_sweeps
 from conftr.machine.progress import SILENT
 from conftr.search.grids import equal_budget
@@ -27,6 +26,7 @@ from conftr.search.settings import Stage
 from conftr.search.space import configured
 from conftr.search.sweeps import sweeps
 from conftr.search.text import SCORES
+from entries import keep
 
 METHODS = ("cross-entropy-tuned", "conftr", "conftr-class", *LATER)
 ROOT = Path(__file__).parents[1]
@@ -78,13 +78,11 @@ def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specif
 def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
     """Search, train and measure; keep which records belong together."""
     store = workspace.store
-    path = store.root / "later" / f"{dataset}.json"
-    entries = {one["method"]: one for one in read(path)["entries"]} if path.exists() else {}
     for method in methods:
         settings, sweep = settings_of(dataset, (method,), workspace)[method]
         wanted = specification(dataset, method, settings)
         record = run_with_company(wanted, workspace)
-        entries[stored_method(method)] = {
+        entry = {
             "method": stored_method(method),
             "sweep": sweep.relative_to(store.root).as_posix(),
             "record": store.path(wanted).relative_to(store.root).as_posix(),
@@ -92,13 +90,7 @@ def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
         told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
         whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
         print(dataset, method, *told, "average, head", *whole, settings, flush=True)
-        write(path, {"dataset": dataset, "entries": _ordered(entries)})
-
-
-def _ordered(entries: dict[str, Any]) -> list[Any]:
-    """Entries in the order of `METHODS`, whichever were run first."""
-    order = [stored_method(method) for method in METHODS]
-    return sorted(entries.values(), key=lambda one: order.index(one["method"]))
+        keep(store.root / "later" / f"{dataset}.json", dataset, entry, METHODS)
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from conftr.experiments import Evaluation, Specification, Store, Training, part
 from conftr.experiments.averages import FIVE, found_on, measured_in_fives, size_of
 from conftr.experiments.runner import Workspace, prepare, run, train
 from conftr.experiments.specification import stored_method
-from conftr.experiments.store import read, write
 from conftr.machine.progress import SILENT
 from conftr.search.methods import objective_of
 from conftr.search.space import Settings, configured
 from conftr.search.text import SCORES
+from entries import keep
 
 METHODS = ("cross-entropy-tuned", "rwce", "conftr-class", "vr-conftr")
 ROOT = Path(__file__).parents[1]
@@ -138,14 +138,9 @@ def main() -> None:
     arguments.add_argument("--results", type=Path, default=ROOT / "results")
     given = arguments.parse_args()
     workspace = Workspace(Store(given.results), given.runs, display=SILENT)
-    order = [stored_method(method) for method in METHODS]
     for dataset, method in product(given.datasets, given.methods.split(",")):
-        path = given.results / "averages" / f"{dataset}.json"
-        known = read(path)["entries"] if path.exists() else []
-        fresh = entry(dataset, method, workspace)
-        entries = [one for one in known if one["method"] != fresh["method"]] + [fresh]
-        entries.sort(key=lambda one: order.index(one["method"]))
-        write(path, {"dataset": dataset, "entries": entries})
+        found = entry(dataset, method, workspace)
+        keep(given.results / "averages" / f"{dataset}.json", dataset, found, METHODS)
 
 
 if __name__ == "__main__":
