@@ -62,7 +62,7 @@ def quick(**changes):
 
 @pytest.fixture(scope="module")
 def auto():
-    """Everything at once: cross-entropy, by ranks too, conformal training, with and without wishes."""
+    """Everything at once: cross-entropy, ranks, conformal training, with and without wishes."""
     return ConformalClassifier(shape=SHAPE, **SMALL).fit(X, Y)
 
 

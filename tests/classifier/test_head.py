@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import conftr
 from conftr.classifier import head
 from conftr.classifier.head import Head
 from conftr.conformal.arrays import log_softmax
@@ -75,5 +76,25 @@ def test_a_head_of_other_members_or_classes_is_refused():
 
 
 def test_no_member_can_rule_a_class_out():
-    said = np.array([[0.0, -1000.0]])
-    assert np.exp(head.clipped(said))[0, 1] > 1e-4
+    floor = np.log(1e-3 / 2)
+    (found,) = head.clipped(np.array([[0.0, -np.inf]]))
+    assert found[1] == pytest.approx(floor - 5 * np.log(1 + (1000 + floor) / 5))
+    (found,) = head.clipped(np.array([[0.0, -5.0]]))
+    np.testing.assert_allclose(found, log_softmax(np.array([[0.0, -5.0]]))[0])  # above the floor
+
+
+def test_classes_of_members_that_are_too_sure_stay_apart():
+    """Once networks gave most classes less than the floor, classes tied and sets held all ten."""
+    rng = np.random.default_rng(0)
+    truth = 2 * rng.normal(size=(4000, 10))
+    labels = (np.exp(log_softmax(truth)).cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    sharp = [10 * (truth + rng.normal(size=truth.shape)) for _ in range(3)]
+
+    def size(logits):
+        scores = conftr.thr(logits)
+        tau = conftr.calibrate(scores[:2000], labels[:2000], 0.05)
+        return conftr.predict_set(scores[2000:], tau).sum(axis=1).mean()
+
+    alone = size(sharp[0])
+    assert size(head.mean(1).logits(sharp[:1])) == pytest.approx(alone, rel=0.01)
+    assert size(head.weighted(sharp, labels).logits(sharp)) < alone

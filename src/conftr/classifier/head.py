@@ -11,6 +11,7 @@ follows them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,12 @@ from conftr.classifier import separating
 from conftr.classifier.separating import Wishes
 from conftr.conformal.arrays import log_softmax
 from conftr.features.columns import Json
-from conftr.members.member import Files, MemberError, Numbers, floored
+from conftr.members.member import FLOOR, Files, MemberError, Numbers
 
 MEAN, WEIGHTS = "mean of the members", "weighted members"
+
+REACH = 5.0  # of log-probabilities below the floor: the further, the more they are drawn in
+LOWEST = -1000.0  # log-probability; -inf has no place in a sum
 
 _FILE = "head.safetensors"
 _RIDGE = 1e-4  # on the distance from the mean
@@ -172,8 +176,19 @@ def side_by_side(said: Sequence[Numbers]) -> Numbers:
 
 
 def clipped(logits: Numbers) -> Numbers:
-    """Log-probabilities with the floor that all members share: none can rule a class out."""
-    return floored(np.exp(log_softmax(logits)))
+    """Log-probabilities l, of which those below the floor that members share come closer to it.
+
+        l                                   from f = log(FLOOR / K) on
+        f - REACH log(1 + (f - l) / REACH)  below
+
+    So no member can rule a class out, and no two classes become equal: at the floor itself those
+    of a network that is surer than it should be would, and sets would hold all of them or none.
+    """
+    logs = np.maximum(log_softmax(logits), LOWEST)
+    floor = math.log(FLOOR / logs.shape[1])
+    below: Numbers = REACH * np.log1p(np.maximum(floor - logs, 0.0) / REACH)
+    found: Numbers = np.maximum(logs, floor) - below
+    return found
 
 
 def _product(x: Numbers, matrix: Numbers) -> Numbers:

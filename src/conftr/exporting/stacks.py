@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from conftr.classifier.head import Head
+from conftr.classifier.head import LOWEST, REACH, Head
 from conftr.classifier.stack import Stack
 from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
@@ -18,7 +19,7 @@ from conftr.members.boosted import BoostedTrees
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.forest import Trees
 from conftr.members.logistic import LinearModel
-from conftr.members.member import FittedMember
+from conftr.members.member import FLOOR, FittedMember
 
 _LOWEST_LOG = -87.0  # of a probability of another system, as in `conftr.logits_from_probs`
 
@@ -114,4 +115,9 @@ def _headed(graph: Graph, said: list[str], head: Head, classes: int) -> str:
 
 
 def _clipped(graph: Graph, own: str, classes: int) -> str:
-    return trees.floored(graph, graph.op("Exp", log_softmax(graph, own)), classes)
+    """As `conftr.classifier.head.clipped`."""
+    logs = graph.op("Max", log_softmax(graph, own), graph.constant(LOWEST))
+    floor, reach = graph.constant(math.log(FLOOR / classes)), graph.constant(REACH)
+    distance = graph.op("Relu", graph.op("Sub", floor, logs))
+    drawn = graph.op("Log", graph.op("Add", graph.op("Div", distance, reach), graph.constant(1.0)))
+    return graph.op("Sub", graph.op("Max", logs, floor), graph.op("Mul", drawn, reach))
