@@ -30,14 +30,14 @@ BACKBONES = {
             (8, 8, 10),
             (6, 6, 11),
             (4, 6, 12),
-            (8, 8, 13),
+            (8, 6, 13),
             (6, 6, 14),
             (4, 6, 15),
         )
     ],
 }
 KEPT = 256  # of the 1280 features of ImageNet's network
-VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 10}
+VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 5}
 
 
 class Encoder:
