@@ -113,6 +113,7 @@ def test_the_papers_settings_are_a_file_that_compare_takes(conftr, tmp_path):
     }
     grid = conftr("reproduce", "--grid", "mnist", "--thinned").stdout
     assert "[settings.conftr-class]\nbatch_size = [500, 100]\n" in grid
+    assert "[settings.cross-entropy-tuned]\n" in grid
 
 
 METHOD = """

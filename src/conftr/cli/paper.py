@@ -99,5 +99,6 @@ def _print_settings(settings: str | None, grid: str | None, *, thinned: bool) ->
     if settings:
         typer.echo(path_of(settings).read_text(encoding="utf-8"), nl=False)
     if grid:
-        values = (thinned_grid if thinned else whole_grid)(grid, USUAL)
+        searched = (*USUAL, "cross-entropy-tuned")
+        values = thinned_grid(grid, searched) if thinned else whole_grid(grid, USUAL)
         typer.echo(toml(values, f"The paper's grid for {grid} (app. F)."), nl=False)
