@@ -14,11 +14,13 @@ from conftr.data.pictures import SMALL
 from conftr.features import frozen_pictures
 from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.text_columns import TextColumns
 from conftr.members import boosted
 from conftr.members.boosted import Boosted
 from conftr.members.forest import EXTRA, RANDOM, Forest
 from conftr.members.logistic import Logistic
 from conftr.members.member import Member, MemberRows
+from conftr.members.ngrams import NgramLogistic
 from conftr.members.on_features import OnFeatures
 from conftr.members.scikit import Frozen, Scikit
 
@@ -28,6 +30,7 @@ Asked: TypeAlias = str | tuple[Member, ...]
 
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
 _PIXELS = 1024  # numbers of a picture beyond which no trees are
+_OF_VECTORS = 30.0  # the penalty of a linear model on the many numbers of a text
 _BOOSTED = 20  # classes beyond which no boosted trees are
 _STEPS = 1000  # of networks of convolutions, about
 _CONVOLVED = 16  # pixels of the shorter side that convolutions take
@@ -111,6 +114,25 @@ def _on_features() -> list[Member]:
     ]
 
 
+def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
+    """Linear models of n-grams and of vectors, networks; trees where a table is beside the texts.
+
+    A tree asks about single numbers, and no single number of a vector says much.
+    """
+    from conftr.members.network import Network
+
+    found: list[Member] = [NgramLogistic(), Logistic(strength=_OF_VECTORS), Network()]
+    if reader.table is not None:
+        found += [Forest(EXTRA), *_boosted(rows)]
+    return found
+
+
+def _boosted(rows: MemberRows) -> list[Member]:
+    """Boosted trees, where LightGBM is here and classes are few."""
+    few = len(np.unique(rows.labels)) <= _BOOSTED
+    return [Boosted()] if boosted.is_here() and few else []
+
+
 KINDS: dict[str, Callable[[], list[Member]]] = {
     "networks": _networks,
     "boosted": lambda: [Boosted()],
@@ -120,6 +142,7 @@ KINDS: dict[str, Callable[[], list[Member]]] = {
     "convnet": _convnet,
     "resnet": _resnet,
     "imagenet": _on_features,
+    "n-grams": lambda: [NgramLogistic()],
 }
 
 
@@ -186,9 +209,9 @@ def suitable(rows: MemberRows) -> list[Member]:
         return _for_images(rows.reader)
     if isinstance(rows.reader, FrozenPictures):
         return _on_features()
+    if isinstance(rows.reader, TextColumns):
+        return _for_texts(rows, rows.reader)
     width = rows.reader.width + sum(rows.reader.levels.values())
     found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
     found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]
-    if boosted.is_here() and len(np.unique(rows.labels)) <= _BOOSTED:
-        found.append(Boosted())
-    return found
+    return found + _boosted(rows)

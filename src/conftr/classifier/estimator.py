@@ -62,7 +62,8 @@ from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
 from conftr.data.pictures import PictureFiles
 from conftr.features import frames
-from conftr.features.codes import FrameColumns
+from conftr.features.frame_columns import FrameColumns
+from conftr.features.texts import as_frame, warn_of_long
 from conftr.members import drawing
 from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.member import Member, MemberRows
@@ -154,6 +155,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             mean; "cross-entropy" and "conftr" are trained that way alone.
         score: The conformity score that sets are made with, "thr", "aps" or "raps" (at U = 0), or a
             function of logits. `clf.score(X, y)` is scikit-learn's method all the same, accuracy.
+        texts: The columns of a data frame that hold texts. None recognises them: many different
+            values of several words. A column of pandas' or polars' type "categorical" is not one.
         shape: Wishes about sets in class names, a `conftr.Shape`. The head follows them, on any
             kind of members. Where pairs to avoid or to separate have no weight, it is found: the
             fewest mixed sets, on out-of-fold answers, where sets are at most 3 % larger.
@@ -199,6 +202,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members: Any = "auto",
         head: str = "auto",
         score: Any = "thr",
+        texts: Any = None,
         shape: Shape | None = None,
         method: Any = "auto",
         class_weight: Any = None,
@@ -219,6 +223,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.members = members
         self.head = head
         self.score = score
+        self.texts = texts
         self.shape = shape
         self.method = method
         self.class_weight = class_weight
@@ -272,7 +277,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: an array (n, d), where nan is missing; an array of images (n, height, width, ...);
-                or a data frame of pandas or polars with numbers and categories.
+                a list or an array (n,) of texts; or a data frame of pandas or polars with numbers,
+                categories and texts.
             y: the class of each row, (n,).
             groups: "class" for a threshold per class, or the group of each row, (n,), for one per
                 group: the guarantee then holds within each.
@@ -324,6 +330,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             division = self._divide(labels.learn(y)[1], drawn, wanted)
             division = self._with_weight(y, division, fit_params)
         found = self._learn(X, y, division, wanted, (by, groups), drawn, fit_params, begun)
+        warn_of_long(X, self._text_columns())
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
         if not self._only_calibrates(wanted):
@@ -412,7 +419,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return ["one network"]
         X, y = self._checked(X, y, reset=True)
         classes, found = labels.learn(y)
-        rows = MemberRows(X, found, len(classes))
+        rows = MemberRows(X, found, len(classes), texts=self._named_texts())
         return [one.name for one in (suitable(rows) if isinstance(wanted, str) else wanted)]
 
     def coverage(
@@ -610,6 +617,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return indexable(_with_columns(X))[0]
         if isinstance(X, PictureFiles):
             return X
+        X = as_frame(X)
         if features.is_frame(X):
             if reset:
                 self._name_features(frames.names(X))
@@ -731,7 +739,16 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_,
             self._weights(y, rows, fit_params),
             own,
+            self._named_texts(),
         )
+
+    def _named_texts(self) -> list[str] | None:
+        """The columns that are named as texts; None recognises them."""
+        return [self.texts] if isinstance(self.texts, str) else self.texts
+
+    def _text_columns(self) -> list[str]:
+        """The columns of texts that the classifier has learned from."""
+        return list(getattr(self.candidates_[0].stack.reader, "texts", ()))
 
     def _keep(self, found: FittedStack, rows: MemberRows) -> None:
         """Keep a stack, those it is compared with, and how it came about."""
@@ -769,6 +786,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method=self.method,
             classes=self.classes_.tolist(),
             score=self.score_,
+            texts=self._named_texts(),
             shape=self.shape,
             model=self.model,
             epochs=self.epochs,
@@ -868,7 +886,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
-        found = self.candidates_[0].stack.logits(self._checked_rows(X, reset=False))
+        X = self._checked_rows(X, reset=False)
+        warn_of_long(X, self._text_columns())
+        found = self.candidates_[0].stack.logits(X)
         checks.of_shape(found, (len(found), len(self.classes_)), "logits", "one for each class")
         return found
 

@@ -39,6 +39,7 @@ class LearningTask:
     score: Score
     seed: int
     until: float
+    texts: Sequence[str] | None = None
     shape: Shape | None = None
     model: Any = None
     epochs: int | None = None
@@ -155,7 +156,7 @@ def _materials(task: LearningTask, X: Any, labels: Labels, division: Division) -
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
     train = _safe_indexing(X, division.train)
-    reader = codes.learn(train)
+    reader = codes.learn(train, task.texts)
     read = reader.encode(train)
     encoding = encoding_of(reader, read)
     inputs = encoding.encode(read)

@@ -30,7 +30,7 @@ def fit(
         str,
         typer.Option(
             help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
-            "logistic; of pictures convnet, resnet, imagenet.",
+            "logistic; of texts n-grams; of pictures convnet, resnet, imagenet.",
             show_default="auto: what suits the data",
         ),
     ] = "auto",
@@ -53,6 +53,7 @@ def fit(
     drop: opt.Drop = None,
     category: opt.Category = None,
     picture: opt.Picture = None,
+    text: opt.Text = None,
     tune: Annotated[
         int | None,
         typer.Option(
@@ -102,6 +103,7 @@ def fit(
             drop=tuple(drop or ()),
             categories=tuple(category or ()),
             picture=picture,
+            texts=tuple(text) if text else None,
         ).grouped_by(group_by)
         given = read(file, wanted, data_dir=data_dir, progress=watch.step)
         for note in given.notes:
@@ -117,6 +119,7 @@ def fit(
             chosen.alpha,
             score=str(score),
             head=str(head),
+            texts=wanted.texts,
             shape=shape,
             tune=tune,
             cross_conformal=cross_conformal,

@@ -58,7 +58,18 @@ GroupBy = Annotated[
 Drop = Annotated[Names, typer.Option(metavar="COL", help="Leave out a column; can be repeated.")]
 Category = Annotated[
     Names,
-    typer.Option(metavar="COL", help="A column of names that look like numbers; can be repeated."),
+    typer.Option(
+        metavar="COL",
+        help="A column of names that look like numbers or sentences; can be repeated.",
+    ),
+]
+Text = Annotated[
+    Names,
+    typer.Option(
+        metavar="COL",
+        help="A column of texts to read; can be repeated.",
+        show_default="columns of many different sentences",
+    ),
 ]
 Picture = Annotated[
     str | None,

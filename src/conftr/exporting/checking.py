@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from conftr.classifier.stack import Stack
 from conftr.exporting.graph import ExportError
-from conftr.features.codes import Columns, FrameColumns
+from conftr.features.codes import Columns
 from conftr.features.columns import Numbers
 from conftr.features.encoding import Images
+from conftr.features.frame_columns import FrameColumns
 from conftr.features.spread import Spread
 
 Feeds: TypeAlias = Mapping[str, npt.NDArray[Any]]

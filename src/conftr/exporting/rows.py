@@ -18,9 +18,10 @@ import numpy.typing as npt
 from conftr.exporting.graph import ExportError, Graph
 from conftr.features import frames
 from conftr.features.bins import Binned
-from conftr.features.codes import Columns, FrameColumns
+from conftr.features.codes import Columns
 from conftr.features.columns import Levels, Numbers
 from conftr.features.encoding import Images
+from conftr.features.frame_columns import FrameColumns
 from conftr.features.frames import Frame
 from conftr.features.spread import Spread
 from conftr.members.scikit import AsGiven

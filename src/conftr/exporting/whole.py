@@ -30,7 +30,7 @@ from conftr.conformal.sets import lowered
 from conftr.exporting import checking, scoring, stacks
 from conftr.exporting.graph import ExportError, Graph, log_softmax, total
 from conftr.exporting.rows import feeds
-from conftr.features.codes import FrameColumns
+from conftr.features.frame_columns import FrameColumns
 from conftr.machine import disk
 
 SETS, LOGS, SIZE, THRESHOLDS = "sets", "log_probabilities", "size", "thresholds"
@@ -82,6 +82,7 @@ def export(
             "a classifier with weighted calibration cannot be exported: a threshold depends on the "
             "weight of its row. Calibrate it without weights."
         )
+    _refuse_texts(clf)
     level = clf.alpha_ if alpha is None else checks.one_probability(alpha, "alpha")
     stack = clf.candidates_[0].stack
     stacks.check(stack)
@@ -93,6 +94,17 @@ def export(
     checking.compare(content, given, expected(clf, some, level), margin)
     disk.write_whole(Path(path), content)
     return Path(path)
+
+
+def _refuse_texts(clf: ConformalClassifier) -> None:
+    texts = list(getattr(clf.candidates_[0].stack.reader, "texts", ()))
+    if texts:
+        raise ExportError(
+            f"column {texts[0]!r} holds texts, which ONNX has no common way to read: serve such a "
+            f"model with conftr.load, or export one that takes their logits: "
+            f"members=conftr.members.Logits(classes), fitted on clf.predict_proba or any other "
+            f"system's outputs of rows that it has not seen."
+        )
 
 
 def expected(clf: ConformalClassifier, rows: Any, alpha: float) -> npt.NDArray[np.bool_]:

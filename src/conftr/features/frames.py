@@ -38,22 +38,10 @@ class Frame:
         if not is_frame(x):
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
         frame = opened(x)
-        self._check_columns(frame.columns)
+        check_columns(frame.columns, self.names)
         parts = [self.numbers.encode(_doubles(frame, self.numeric))]
         parts += [_encode(one, frame[name]) for name, one in self.levels.items()]
         return np.concatenate(parts, axis=1)
-
-    def _check_columns(self, found: Sequence[str]) -> None:
-        there, known = set(found), set(self.names)
-        lacks = [name for name in self.names if name not in there]
-        extra = [name for name in found if name not in known]
-        if lacks or extra:
-            faults = [f"lacks {checks.listed(map(repr, lacks))}"] * bool(lacks)
-            unseen = checks.listed(map(repr, extra))
-            faults += [f"has {unseen}, which fit did not see"] * bool(extra)
-            raise ValueError(
-                f"X must have the columns it had in fit, in any order: it {' and '.join(faults)}."
-            )
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -91,6 +79,20 @@ def learn(x: Any) -> Frame:
         empty = checks.listed(map(repr, found.names))
         raise ValueError(f"X holds nothing to learn from: {empty} are empty.")
     return found
+
+
+def check_columns(found: Sequence[str], names: Sequence[str]) -> None:
+    """Raise unless a frame has the columns `names` that it had in fit, in any order."""
+    there, known = set(found), set(names)
+    lacks = [name for name in names if name not in there]
+    extra = [name for name in found if name not in known]
+    if lacks or extra:
+        faults = [f"lacks {checks.listed(map(repr, lacks))}"] * bool(lacks)
+        unseen = checks.listed(map(repr, extra))
+        faults += [f"has {unseen}, which fit did not see"] * bool(extra)
+        raise ValueError(
+            f"X must have the columns it had in fit, in any order: it {' and '.join(faults)}."
+        )
 
 
 def names(x: Any) -> list[str]:

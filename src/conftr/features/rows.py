@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from conftr.data.dataset import permutation
 from conftr.data.pictures import PictureFiles
+from conftr.data.sentences import are_sentences
 from conftr.features import frames
 
 Digests: TypeAlias = npt.NDArray[np.uint64]
@@ -79,6 +80,8 @@ def by_chance(x: Any) -> bool:
     first = next(_blocks(x))[:1]
     varied = np.any([(block != first).any(axis=0) for block in _blocks(x)], axis=0)
     columns = np.flatnonzero(varied)
+    if len(columns) == 1 and frames.is_frame(x):
+        return not _are_sentences(frames.opened(x), int(columns[0]))
     return len(columns) < 2 or any(_explained(parts) for parts in _cut(x, columns))
 
 
@@ -130,6 +133,17 @@ def _agreeing(parts: Sequence[Digests]) -> float:
     return float(counts @ (counts - 1)) / 2
 
 
+def _are_sentences(frame: Any, place: int) -> bool:
+    """Whether a column, by its place in the order of names, holds texts: equal ones are copies."""
+    import narwhals.stable.v2 as nw
+
+    column = frame[sorted(frame.columns)[place]]
+    if column.dtype != nw.String:
+        return False
+    known = column.drop_nulls()
+    return are_sentences(known.unique(maintain_order=True).to_list(), len(known))
+
+
 def _is_table(x: Any) -> bool:
     """Whether x is a frame whose columns have names of their own, or an array of numbers."""
     if frames.is_frame(x):
@@ -166,7 +180,8 @@ def _column(column: Any) -> Bits:
     known = texts.drop_nulls().unique().to_list()
     if not known:
         return np.zeros(len(column), np.uint64)
-    digested = _hashed(text.encode() for text in known).view(np.int64).tolist()
+    hashed = _hashed(text.encode("utf-8", "surrogatepass") for text in known)
+    digested = hashed.view(np.int64).tolist()
     found = texts.replace_strict(known, digested, default=0, return_dtype=nw.Int64)
     return np.asarray(found.to_numpy(), np.int64).view(np.uint64)
 

@@ -101,8 +101,7 @@ def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequenc
         raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
     if isinstance(out, Path):
         _check_place(out, asked)
-    own = {"row", "set", "size", "likeliest"}
-    own |= {f"{kind}_{name}" for name in classes for kind in ("p", "pvalue")}
+    own = own_columns(classes)
     taken = [name for name in kept if name in own]
     if taken:
         raise DataError(f"--keep {taken[0]!r} is the name of a column of the answers themselves.")
@@ -112,6 +111,12 @@ def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequenc
             f"the class {odd[0]!r} holds {_JOIN!r}, which stands between the classes of a set in "
             f"{suffix} files: write to a .parquet or .jsonl file."
         )
+
+
+def own_columns(classes: Sequence[str]) -> set[str]:
+    """The columns that answers may have themselves."""
+    own = {"row", "set", "size", "likeliest"}
+    return own | {f"{kind}_{name}" for name in classes for kind in ("p", "pvalue")}
 
 
 def _check_place(out: Path, asked: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,12 +19,18 @@ from conftr.classifier.stack import Answers, Stack
 from conftr.data import DataError
 from conftr.data.pictures import SMALL, Shape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
-from conftr.features.codes import Columns, FrameColumns
+from conftr.features.codes import Columns
 from conftr.features.encoding import Images
+from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.text_columns import NgramColumns, TextColumns
+from conftr.features.texts import long_texts, told_long
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
 from conftr.report.numbers import rounded
+
+# What reads data frames: columns by name.
+OF_FRAMES = (FrameColumns, TextColumns, NgramColumns)
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,8 @@ class Request:
     """What to answer.
 
     alpha: None for that of the classifier. target: the column of true classes, which the file need
-    not have. keep: columns to copy. probabilities, p_values: whether to write them. picture: the
-    column of paths of pictures, as in `Roles`.
+    not have. keep: columns to copy; texts are copied in any case. probabilities, p_values: whether
+    to write them. picture: the column of paths of pictures, as in `Roles`.
     """
 
     alpha: float | None = None
@@ -49,7 +55,8 @@ class Counts:
     """What was counted on the way: rows, classes in their sets, and sets without any.
 
     labelled: rows that have a label; covered: of these, by their sets; strangers: of these, with a
-    label that is no class. unseen: rows of a group that has no threshold.
+    label that is no class. unseen: rows of a group that has no threshold. long: texts that are not
+    read to their end.
     """
 
     rows: int = 0
@@ -59,6 +66,7 @@ class Counts:
     covered: int = 0
     strangers: int = 0
     unseen: int = 0
+    long: int = 0
 
     def add(self, other: Counts) -> None:
         """Count what was counted elsewhere too."""
@@ -79,7 +87,10 @@ def predict(
     progress: called with the number of rows done.
     executor: where blocks of rows are answered; what is written does not depend on it.
     """
-    answers.check(out, path, list(by_text(clf.classes_.tolist())), request.keep)
+    names = list(by_text(clf.classes_.tolist()))
+    beside = [name for name in texts_of(clf) if name not in answers.own_columns(names)]
+    request = replace(request, keep=tuple(dict.fromkeys([*beside, *request.keep])))
+    answers.check(out, path, names, request.keep)
     if request.alpha is not None:
         clf.calibration_.warn(request.alpha)
     tally = Counts()
@@ -100,8 +111,8 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     taken = _pictures_of(stack)
     if taken is not None and (path.is_dir() or tables.is_table(path)):
         return Inputs(pictures=taken, classes=tuple(by_text(clf.classes_.tolist())))
-    if isinstance(stack.reader, FrameColumns):
-        return Inputs(stack.reader.frame.names, stack.reader.frame.numeric)
+    if isinstance(stack.reader, OF_FRAMES):
+        return Inputs(stack.reader.names, stack.reader.numeric)
     if not isinstance(stack.reader, Columns) or not tables.is_table(path):
         return Inputs()
     names = tuple(name for name in tables.columns(path) if name not in set(others))
@@ -125,9 +136,14 @@ def _pictures_of(stack: Stack) -> Shape | None:
     return None
 
 
+def texts_of(clf: ConformalClassifier) -> tuple[str, ...]:
+    """The columns of texts that a classifier takes."""
+    return tuple(getattr(clf.candidates_[0].stack.reader, "texts", ()))
+
+
 def as_taken(clf: ConformalClassifier, X: Any) -> Any:
     """Rows as the classifier takes them: a frame if it learned from one, else an array."""
-    return X if isinstance(clf.candidates_[0].stack.reader, FrameColumns) else np.asarray(X)
+    return X if isinstance(clf.candidates_[0].stack.reader, OF_FRAMES) else np.asarray(X)
 
 
 def group_column(clf: ConformalClassifier) -> str | None:
@@ -167,6 +183,8 @@ def words(tally: Counts, request: Request) -> str:
         told.append(
             f"{tally.unseen:,} rows are of groups without a threshold: they get every class."
         )
+    if tally.long:
+        told.append(told_long(tally.long))
     return " ".join(told)
 
 
@@ -180,12 +198,18 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     wanted = Roles(request.target, groups=group_column(clf), picture=request.picture)
     inputs = inputs_of(clf, path, [wanted.target, wanted.groups, *request.keep])
-    rows = CELLS // len(clf.classes_) + 1
+    rows = CELLS // max(len(clf.classes_), _width(clf)) + 1
     found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)
     for _, (frame, counted) in spread(partial(answered, clf, path, request), found, executor):
         tally.add(counted)
         progress(tally.rows)
         yield frame
+
+
+def _width(clf: ConformalClassifier) -> int:
+    """How many numbers a row becomes, where it has texts: many more than cells."""
+    readers = {id(one.reader): one.reader for one in clf.candidates_[0].stack.members}
+    return sum(one.width for one in readers.values() if isinstance(one, TextColumns))
 
 
 def answered(
@@ -197,6 +221,7 @@ def answered(
     rows = clf.calibration_.places(block.groups, len(logits))
     sets = _sets(clf, scores, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
+    tally.long += long_texts(block.X, texts_of(clf))
     frame = answers.frame(
         block.first,
         sets,

@@ -8,6 +8,7 @@ from typing import Any
 
 from conftr.features import codes
 from conftr.features.columns import Json
+from conftr.features.text_columns import NgramColumns
 from conftr.members.member import Files, FittedMember, FittedModel, MemberError, Reader
 from conftr.members.pytorch import Build
 from conftr.members.scikit import AsGiven
@@ -19,6 +20,7 @@ _MODULES = {
     "boosted": "boosted",
     "network": "network",
     "logistic": "logistic",
+    "ngrams": "ngrams",
     "outputs": "elsewhere",
     "torch": "pytorch",
 }
@@ -67,6 +69,8 @@ def unpack(told: Json, files: Files, build: Build | None = None) -> tuple[Fitted
 
 
 def _reader(data: Json) -> Reader:
+    if data["kind"] == "n-gram columns":
+        return NgramColumns.from_json(data)
     return AsGiven() if data["kind"] == "as given" else codes.from_json(data)
 
 

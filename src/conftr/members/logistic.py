@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import safetensors.numpy
 
 from conftr.conformal.arrays import log_softmax
@@ -26,6 +27,7 @@ from conftr.members.member import (
 )
 
 _WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
+_LARGE = 1e6  # numbers of inputs beyond which a rougher solution will do
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,38 @@ class Logistic:
     def _fit(
         self, spread: Spread, x: Numbers, rows: MemberRows, fold: Fold, seed: int
     ) -> LinearModel:
-        from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+        return LinearModel(spread, *regressed(x, rows, fold, self.strength, seed), rows.classes)
 
-        labels = rows.labels[fold.train]
-        if len(np.unique(labels)) < 2:
-            raise MemberError("logistic regression needs two classes or more in every fold.")
-        found = LogisticRegression(C=1 / self.strength, max_iter=300, random_state=seed % 2**31)
-        found.fit(x[fold.train], labels, rows.weights_of(fold))
-        weights, bias = found.coef_.T, found.intercept_
-        if len(found.classes_) == 2:  # one column stands for both
-            weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
-        return LinearModel(
-            spread, weights, bias, np.asarray(found.classes_, np.int64), rows.classes
-        )
+
+def regressed(
+    x: Any, rows: MemberRows, fold: Fold, strength: float, seed: int
+) -> tuple[Numbers, Numbers, npt.NDArray[np.int64]]:
+    """Weights (d, k), biases (k,) and the k classes of a logistic regression on a fold's rows.
+
+    Args:
+        x: All rows, (n, d), also as a sparse matrix.
+        rows: Their classes and weights.
+        fold: Which of them train.
+        strength: Of the penalty on weights.
+        seed: Of what is random in it.
+
+    Raises:
+        MemberError: If they are of a single class.
+    """
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
+    labels = rows.labels[fold.train]
+    if len(np.unique(labels)) < 2:
+        raise MemberError("logistic regression needs two classes or more in every fold.")
+    tolerance = 1e-3 if len(labels) * x.shape[1] > _LARGE else 1e-4
+    found = LogisticRegression(
+        C=1 / strength, max_iter=300, tol=tolerance, random_state=seed % 2**31
+    )
+    found.fit(x[fold.train], labels, rows.weights_of(fold))
+    weights, bias = found.coef_.T, found.intercept_
+    if len(found.classes_) == 2:  # one column stands for both
+        weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
+    return weights, bias, np.asarray(found.classes_, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

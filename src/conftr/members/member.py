@@ -62,6 +62,7 @@ class MemberRows:
     X: the user's rows. labels: their classes (n,) in 0..classes-1.
     names: the user's classes (K,), in the order of labels. weights: of the rows (n,), if any.
     fit_params: what else the `fit` of a classifier of scikit-learn is given.
+    texts: the columns of a data frame that hold texts; None recognises them.
     """
 
     X: Any
@@ -70,6 +71,7 @@ class MemberRows:
     names: Any = None
     weights: Numbers | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
+    texts: Sequence[str] | None = None
     _others: dict[int, MemberRows] = field(default_factory=dict, repr=False)
 
     def read_by(self, reader: Any, encode: Callable[[Any], Any] | None = None) -> MemberRows:
@@ -90,7 +92,7 @@ class MemberRows:
     @cached_property
     def reader(self) -> codes.Matrix:
         """How rows are read, learned once for all members."""
-        return codes.learn(self.X)
+        return codes.learn(self.X, self.texts)
 
     @cached_property
     def inputs(self) -> Any:

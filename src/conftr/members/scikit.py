@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_method_params  # type: ignore[import
 
 from conftr.conformal.scores import logits_from_probs
 from conftr.features import frames
-from conftr.features.codes import FrameColumns
+from conftr.features.frame_columns import FrameColumns
 from conftr.features.spread import Spread
 from conftr.members.member import (
     Files,

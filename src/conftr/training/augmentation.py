@@ -40,6 +40,23 @@ class InTurn:
 
 
 @dataclass(frozen=True)
+class LeaveOut:
+    """Leave numbers of an example out, each with one probability; the others count the more.
+
+    For inputs that are whitened, where 0 says nothing (dropout of inputs).
+
+    share: the probability.
+    """
+
+    share: float = 0.5
+
+    def __call__(self, key: Key, x: Array, /) -> Array:
+        """Examples of the same shape."""
+        kept = jax.random.bernoulli(key, 1 - self.share, x.shape)
+        return jnp.where(kept, x / (1 - self.share), 0)
+
+
+@dataclass(frozen=True)
 class Flip:
     """Mirror every second picture, on average, left to right."""
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from conftr.data.errors import DataError
+from conftr.data.sentences import are_sentences
 from conftr.data.user_files import tables
 
 _MOSTLY = 0.9  # so many texts of a column are numbers: the others are likely slips
@@ -66,7 +67,9 @@ def _is_name(known: pl.Series) -> bool:
     """Texts or whole numbers of which no two are equal."""
     if not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical, pl.Enum)):
         return False
-    return len(known) > 20 and known.n_unique() == len(known)
+    if not (len(known) > 20 and known.n_unique() == len(known)):
+        return False
+    return known.dtype != pl.String or not are_sentences(known.to_list(), len(known))
 
 
 def _numbers_or_texts(column: pl.Series) -> pl.Series:

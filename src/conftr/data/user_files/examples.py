@@ -32,7 +32,8 @@ class Roles:
     labels: the file of the classes of a .npy file.
     groups: the column, or the array of an .npz file, that makes groups.
     by_class: whether each class is a group instead.
-    drop: columns to leave out. categories: columns of names, though they look like numbers.
+    drop: columns to leave out. categories: columns of names, though they look like numbers or
+    sentences. texts: columns of sentences; None recognises them.
     picture: the column that holds paths of pictures; None finds one.
     """
 
@@ -43,6 +44,7 @@ class Roles:
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     picture: str | None = None
+    texts: tuple[str, ...] | None = None
 
     def grouped_by(self, name: str | None) -> Roles:
         """The same with groups by a column; by the column of the classes, each class is one."""
@@ -104,7 +106,7 @@ def read(
         if picture_column(path, wanted):
             return read_pictures(path, wanted, progress=progress)
         return _table(path, wanted)
-    if wanted.drop or wanted.categories:
+    if wanted.drop or wanted.categories or wanted.texts:
         raise DataError(f"{path} holds arrays, whose columns have no names: none can be chosen.")
     return _arrays(path, wanted)
 
@@ -264,14 +266,17 @@ def _table(path: Path, wanted: Roles) -> UserData:
     if wanted.target is None:
         listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
-    check_columns(path, [wanted.target, wanted.groups, *wanted.drop, *wanted.categories])
-    texts = {name for name in (*wanted.categories, wanted.groups) if name}
+    named = [*wanted.drop, *wanted.categories, *(wanted.texts or ())]
+    check_columns(path, [wanted.target, wanted.groups, *named])
+    texts = {name for name in (*wanted.categories, *(wanted.texts or ()), wanted.groups) if name}
     whole = tables.read(path, texts=texts)
     known = whole[wanted.target].is_not_null()
     frame = whole.filter(known)
     if frame.is_empty():
         raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
     X = columns.usable(whole.drop(wanted.target, *wanted.drop), texts).filter(known)
+    # Texts are recognised among strings, so that what is said to be names must be something else.
+    X = X.with_columns(pl.col(set(wanted.categories) & set(X.columns)).cast(pl.Categorical))
     notes = [*_left_out(len(whole) - len(frame), wanted.target), *columns.notes(X)]
     X = X.select(column for column in X.iter_columns() if column.null_count() < len(X))
     if not X.width:
