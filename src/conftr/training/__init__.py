@@ -1,6 +1,6 @@
 """Training in JAX: models, optimisers, epochs, runs that can be killed, and `fit`."""
 
-from conftr.training.augmentation import AnyView, Augmentation, Crop, Cutout, Flip, InTurn
+from conftr.training.augmentation import AnyView, Augmentation, Crop, Cutout, Flip, InTurn, LeaveOut
 from conftr.training.autoaugment import AutoAugment
 from conftr.training.checkpoints import Checkpoints, CheckpointWarning
 from conftr.training.compilation import use_compilation_cache
@@ -31,6 +31,7 @@ __all__ = [
     "Fitted",
     "Flip",
     "InTurn",
+    "LeaveOut",
     "MLPOfViews",
     "MembersAverage",
     "Model",
