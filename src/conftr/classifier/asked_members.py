@@ -117,11 +117,17 @@ def _on_features() -> list[Member]:
 def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
     """Linear models of n-grams and of vectors, networks; trees where a table is beside the texts.
 
-    A tree asks about single numbers, and no single number of a vector says much.
+    Networks meet a part of the numbers of a text, drawn anew in every step: they are many, and say
+    the same in several ways. A tree asks about single numbers, of which none says much.
     """
-    from conftr.members.network import Network
+    from conftr.members.network import WEAK, Network
+    from conftr.training import LeaveOut
 
-    found: list[Member] = [NgramLogistic(), Logistic(strength=_OF_VECTORS), Network()]
+    networks = [
+        Network(name, (WEAK,), hidden=(256,), augmentation=LeaveOut(share))
+        for name, share in (("network", 0.5), ("network on few inputs", 0.7))
+    ]
+    found: list[Member] = [NgramLogistic(), *networks, Logistic(strength=_OF_VECTORS)]
     if reader.table is not None:
         found += [Forest(EXTRA), *_boosted(rows)]
     return found
