@@ -1,3 +1,4 @@
+import pickle
 import time
 
 import numpy as np
@@ -6,6 +7,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from conftr.classifier.cross_fitting import cross_fit, divide
+from conftr.machine.cluster import connect
+from conftr.members.boosted import Boosted
+from conftr.members.forest import EXTRA, RANDOM, Forest
+from conftr.members.logistic import Logistic
 from conftr.members.member import MemberRows
 from conftr.members.scikit import Scikit
 
@@ -93,3 +98,58 @@ def test_when_time_is_up_the_first_member_is_there():
     assert len(found) == 1
     assert left[0].why == "time was up"
     assert seen[3] == ("DecisionTreeClassifier", 3, 3)
+
+
+class InBytes:
+    """An executor that sends tasks and results as bytes, the last result first or the first."""
+
+    here = False
+
+    def __init__(self, order):
+        self.order = order
+
+    def run(self, task, items, *, ahead=None):
+        sent = pickle.dumps(task)
+        for number, item in self.order(list(enumerate(items))):
+            yield number, pickle.loads(pickle.dumps(pickle.loads(sent)(item)))
+
+
+def compared(members, executor):
+    rows = noise(120)
+    folds = divide(rows.labels, 3, seed=4)
+    here, left = cross_fit(members, rows, folds, seed=4)
+    there, left_there = cross_fit(members, rows, folds, seed=4, executor=executor)
+    assert left == left_there
+    for one, other in zip(here, there, strict=True):
+        assert one.member.words == other.member.words
+        assert other.member.reader is rows.reader
+        np.testing.assert_array_equal(one.logits, other.logits)
+        np.testing.assert_array_equal(
+            one.member.logits(rows.X), other.member.logits(rows.X), strict=True
+        )
+    return left
+
+
+def test_members_fitted_elsewhere_are_those_fitted_here_to_the_last_bit():
+    trees = [Forest(EXTRA, 5), Forest(RANDOM, 5, min_leaf=5), Boosted(rounds=5)]
+    left = compared([Logistic(), Fails(), *trees], InBytes(reversed))
+    assert [one.why for one in left] == ["of no use here"]
+
+
+def test_members_that_come_too_late_from_elsewhere_are_left_out():
+    rows, members = noise(), [Forest(EXTRA, 5), Forest(RANDOM, 5)]
+    folds = divide(rows.labels, 3, seed=0)
+    late = time.monotonic() - 1
+    executor = InBytes(list)
+    found, left = cross_fit(members, rows, folds, seed=0, until=late, executor=executor)
+    assert [one.member.name for one in found] == [EXTRA]
+    assert [(one.name, one.why) for one in left] == [(RANDOM, "time was up")]
+
+
+@pytest.mark.slow  # starts a Ray cluster
+def test_members_fitted_on_ray_are_those_fitted_here_to_the_last_bit():
+    pytest.importorskip("ray")
+    from conftr.members.network import Network
+
+    with connect("local") as executor:
+        compared([Forest(EXTRA, 5), Network(hidden=(8,), steps=20)], executor)

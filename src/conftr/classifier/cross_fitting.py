@@ -1,14 +1,16 @@
 """Cross-fitting: every training row gets log-probabilities of models that never saw it.
 
 These rows, and not a further part of the data, choose between members and train the head. At
-prediction the models of a member's folds are averaged.
+prediction the models of a member's folds are averaged. On a cluster a task is a member, or one fold
+of a member whose folds know nothing of each other; what is fitted does not depend on where.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,11 +18,13 @@ import numpy.typing as npt
 
 from conftr.classifier import deadlines
 from conftr.classifier.deadlines import TimeIsUp
+from conftr.machine.cluster import HERE, Executor
 from conftr.members.member import FittedMember, Fold, Member, MemberRows, Numbers
 
 Report: TypeAlias = Callable[[str, int, int], None]
 
 FOLDS = 5
+FAULTS = (ValueError, TypeError, ArithmeticError, MemoryError)  # of a member on the data
 
 
 class CrossFitted(NamedTuple):
@@ -76,6 +80,7 @@ def cross_fit(
     seed: int,
     report: Report | None = None,
     until: float = float("inf"),
+    executor: Executor = HERE,
 ) -> tuple[list[CrossFitted], list[LeftOut]]:
     """Fit members in their order, as far as time allows.
 
@@ -86,6 +91,7 @@ def cross_fit(
         seed: Of whatever is random in members.
         report: Told the name of a member, steps done and steps in all.
         until: When time is up, by the monotonic clock.
+        executor: Where members are fitted.
 
     Returns:
         The members that were fitted, and those that failed on the data or came too late.
@@ -95,12 +101,13 @@ def cross_fit(
     """
     found: list[CrossFitted] = []
     left: list[LeftOut] = []
+    fit = _fit if executor.here else _Elsewhere(members, rows, folds, seed, executor).fit
     for member in members:
         try:
-            found += _fit(member, rows, folds, seed, report, until if found else float("inf"))
+            found += fit(member, rows, folds, seed, report, until if found else float("inf"))
         except TimeIsUp:
             left.append(LeftOut(member.name, "time was up"))
-        except (ValueError, TypeError, ArithmeticError, MemoryError) as fault:
+        except FAULTS as fault:
             if len(members) == 1:
                 raise
             left.append(LeftOut(member.name, str(fault)))
@@ -127,8 +134,112 @@ def _fit(
 
     begun = time.monotonic()
     fitted = member.fit(rows, folds, seed=seed, progress=progress)
-    seconds = (time.monotonic() - begun) / len(fitted)
+    return _crossed(fitted, rows, folds, time.monotonic() - begun)
+
+
+def _crossed(
+    fitted: Sequence[FittedMember], rows: MemberRows, folds: Sequence[Fold], seconds: float
+) -> list[CrossFitted]:
     return [
-        CrossFitted(one, one.out_of_fold(rows.read_by(one.reader).inputs, folds), seconds)
+        CrossFitted(
+            one, one.out_of_fold(rows.read_by(one.reader).inputs, folds), seconds / len(fitted)
+        )
         for one in fitted
+    ]
+
+
+class _Part(NamedTuple):
+    """A task: a member by its place, and the folds that it is fitted on by theirs."""
+
+    member: int
+    folds: tuple[int, ...]
+
+
+class _Done(NamedTuple):
+    """What came of a task: members as `fit` gives them, or the fault, and the seconds it took.
+
+    reads_alike: of each member, whether its reader is the one that all share.
+    """
+
+    fitted: list[FittedMember]
+    reads_alike: list[bool]
+    fault: Exception | None
+    seconds: float
+
+
+class _Elsewhere:
+    """Members fitted as tasks of an executor, all of which are under way from the first on."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        rows: MemberRows,
+        folds: Sequence[Fold],
+        seed: int,
+        executor: Executor,
+    ) -> None:
+        self._members, self._done = list(members), dict[_Part, _Done]()
+        self._parts = [part for i in range(len(members)) for part in self._divided(i, len(folds))]
+        task = partial(_fit_part, self._members, rows, list(folds), seed)
+        self._results: Iterator[tuple[int, _Done]] = executor.run(task, self._parts)
+
+    def _divided(self, i: int, folds: int) -> list[_Part]:
+        if getattr(self._members[i], "by_fold", False):
+            return [_Part(i, (fold,)) for fold in range(folds)]
+        return [_Part(i, tuple(range(folds)))]
+
+    def fit(
+        self,
+        member: Member,
+        rows: MemberRows,
+        folds: Sequence[Fold],
+        seed: int,  # noqa: ARG002
+        report: Report | None,
+        until: float,
+    ) -> list[CrossFitted]:
+        """Wait for the tasks of a member, while others go on, and put its folds together."""
+        place = next(i for i, one in enumerate(self._members) if one is member)
+        own = [part for part in self._parts if part.member == place]
+        while missing := [part for part in own if part not in self._done]:
+            if report is not None:
+                report(member.name, len(own) - len(missing), len(own))
+            deadlines.check(until)
+            number, done = next(self._results)
+            self._done[self._parts[number]] = done
+        found = [self._done.pop(part) for part in own]
+        for done in found:
+            if done.fault is not None:
+                raise done.fault
+        return _crossed(_joined(found, rows), rows, folds, sum(one.seconds for one in found))
+
+
+def _fit_part(
+    members: Sequence[Member], rows: MemberRows, folds: Sequence[Fold], seed: int, part: _Part
+) -> _Done:
+    """In a worker: fit a member on some folds. One alone has the seed it has among all."""
+    begun = time.monotonic()
+    alone = len(part.folds) < len(folds)
+    try:
+        fitted = members[part.member].fit(
+            rows,
+            [folds[i] for i in part.folds],
+            seed=seed + part.folds[0] if alone else seed,
+            progress=lambda *_: None,
+        )
+    except FAULTS as fault:
+        return _Done([], [], fault, time.monotonic() - begun)
+    alike = [one.reader is rows.reader for one in fitted]
+    return _Done(fitted, alike, None, time.monotonic() - begun)
+
+
+def _joined(parts: Sequence[_Done], rows: MemberRows) -> list[FittedMember]:
+    """Members whose folds were fitted apart, with the reader that is shared here."""
+    found = []
+    for same in zip(*(part.fitted for part in parts), strict=True):
+        models = tuple(model for one in same for model in one.models)
+        found.append(replace(same[0], models=models))
+    alike = parts[0].reads_alike
+    return [
+        replace(one, reader=rows.reader) if shared else one
+        for one, shared in zip(found, alike, strict=True)
     ]

@@ -64,6 +64,7 @@ from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.texts import as_frame, warn_of_long
+from conftr.machine.cluster import HERE, Executor
 from conftr.members import drawing
 from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.member import Member, MemberRows
@@ -181,6 +182,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         time_limit: Seconds after which no further member is fitted; one always is.
         random_state: Seed of the division and of training.
         progress: Called with (what is fitted, steps done, steps in all) as training goes on.
+        executor: Where members are fitted: None for this process, or what
+            `conftr.machine.cluster.connect(address)` gives, tasks on a Ray cluster. The classifier
+            is the same to the last bit.
 
     What was chosen is told by `method_`, `why_`, `n_train_`, `n_validation_`, `n_calibration_`;
     `n_unseen_` further examples were drawn to calibrate and are of classes that were not learned;
@@ -217,6 +221,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         time_limit: float | None = None,
         random_state: Any = None,
         progress: Any = None,
+        executor: Executor | None = None,
     ) -> None:
         """Keep the settings; `fit` looks at them."""
         self.alpha = alpha
@@ -238,6 +243,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
+        self.executor = executor
 
     @_MethodAndSetting
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -701,7 +707,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             asked_for = None if isinstance(wanted, str) else wanted
             task = self._task(*grouped, rows, begun)
             weighted = self._member_rows(X, y, found, rows, asked_for, fit_params)
-            self._keep(_stacked(weighted, task, asked_for, drawn.places[rows]), weighted)
+            places, executor = drawn.places[rows], self.executor or HERE
+            self._keep(_stacked(weighted, task, asked_for, places, executor), weighted)
         return found
 
     def _task(self, by: Grouping, groups: Any, rows: Rows, begun: float) -> StackTask:
@@ -994,10 +1001,14 @@ def _knows_best(wanted: Asked) -> bool:
 
 
 def _stacked(
-    rows: MemberRows, task: StackTask, members: Sequence[Member] | None, examples: Any
+    rows: MemberRows,
+    task: StackTask,
+    members: Sequence[Member] | None,
+    examples: Any,
+    executor: Executor,
 ) -> FittedStack:
     try:
-        return fit_stack(rows, task, members, examples)
+        return fit_stack(rows, task, members, examples, executor)
     except ModuleNotFoundError as missing:
         raise _needs_jax(missing) from missing
 

@@ -223,7 +223,13 @@ def _plain_parameters(clf: ConformalClassifier) -> Json:
             f"score must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
         )
     found = clf.get_params(deep=False)
-    found |= {"score": name, "members": "auto", "class_weight": None, "progress": None}
+    found |= {
+        "score": name,
+        "members": "auto",
+        "class_weight": None,
+        "progress": None,
+        "executor": None,
+    }
     found["method"] = str(found["method"])
     found["model"] = None  # what came of it is in the stack
     if not isinstance(found["random_state"], int | np.integer):

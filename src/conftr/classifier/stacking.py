@@ -27,6 +27,7 @@ from conftr.classifier.cross_fitting import FOLDS, CrossFitted, LeftOut, cross_f
 from conftr.classifier.dial import DialPoint
 from conftr.classifier.stack import Stack
 from conftr.machine import digests
+from conftr.machine.cluster import HERE, Executor
 from conftr.members.member import Fold, Member, MemberRows
 from conftr.members.on_features import OnFeatures, reader_of
 from conftr.members.scikit import AsGiven, Scikit
@@ -65,6 +66,7 @@ def fit_stack(
     task: StackTask,
     members: Sequence[Member] | None = None,
     examples: npt.NDArray[Any] | None = None,
+    executor: Executor = HERE,
 ) -> FittedStack:
     """Fit members and a head on training rows.
 
@@ -73,6 +75,7 @@ def fit_stack(
         task: What is wanted.
         members: What to fit; None for what suits the rows.
         examples: The example that each row is a copy of, (n,); copies stay in one fold.
+        executor: Where members are fitted.
 
     Returns:
         The stack, and how it came about.
@@ -91,6 +94,7 @@ def fit_stack(
         seed=task.seed,
         report=task.report,
         until=task.until,
+        executor=executor,
     )
     return finish(fitted, rows.labels, task, left)
 

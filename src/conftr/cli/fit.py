@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import DataDir, Quiet, in_words, noted, watched
+from conftr.cli.console import DataDir, Quiet, Ray, connected, in_words, noted, watched
 from conftr.cli.finishing import finish, stopped
 
 
@@ -78,6 +78,7 @@ def fit(
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
+    ray: Ray = None,
     data_dir: DataDir = None,
     as_json: opt.AsJson = False,
     quiet: Quiet = False,
@@ -127,8 +128,9 @@ def fit(
             random_state=seed,
             **training | chosen.training,
         )
-        task = fitting.FitTask(clf, wanted.by_class, test_share)
-        result = fitting.fit(given, task, watch.step, watch.note)
+        with connected(ray) as executor:
+            task = fitting.FitTask(clf.set_params(executor=executor), wanted.by_class, test_share)
+            result = fitting.fit(given, task, watch.step, watch.note)
         for note in result.notes:
             watch.note(note)
         finish(result, place, as_json=as_json)

@@ -38,6 +38,8 @@ class Boosted:
     random_splits: a split's threshold is drawn, not searched (extremely randomised trees).
     """
 
+    by_fold: ClassVar[bool] = True
+
     name: str = "boosted trees"
     rounds: int = 400
     patience: int = 15

@@ -51,6 +51,8 @@ class Forest:
     most_rows: that a tree is grown on, drawn for each where there are more.
     """
 
+    by_fold: ClassVar[bool] = True
+
     name: str = EXTRA
     trees: int = 100
     min_leaf: int = 1

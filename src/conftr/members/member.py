@@ -123,7 +123,11 @@ class FittedModel(Protocol):
 
 
 class Member(Protocol):
-    """A kind of model with its settings."""
+    """A kind of model with its settings.
+
+    One whose folds know nothing of each other may have `by_fold = True`: fitted on fold i alone,
+    with a seed i higher, it gives the very model i of all folds.
+    """
 
     @property
     def name(self) -> str: ...  # noqa: D102
