@@ -20,12 +20,12 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
-    command = f"conftr fit digits --alpha 0.01 --separate '{_SIDES}' --out {out}"
+    command = f"conftr fit digits --alpha 0.005 --separate '{_SIDES}' --out {out}"
     if not quiet:
         typer.echo(command, err=True)
     fit(
         "digits",
-        alpha=0.01,
+        alpha=0.005,
         separate=[_SIDES],
         out=out,
         overwrite=(out / "manifest.json").exists(),
@@ -33,7 +33,8 @@ def demo(
     )
     typer.echo(
         f"\nOpen {out / 'report.html'} in a browser: move the slider, look at the pictures whose\n"
-        f"sets are large or wrong, and see what the wish changed and cost: even and odd digits\n"
-        f"should not share a set, as high and low risk should not. Then, for your own data:\n"
+        f"sets are large or wrong, and see what the wish changed and cost at every weight: even\n"
+        f"and odd digits should not share a set, as high and low risk should not. Then, for your\n"
+        f"own data:\n"
         f"conftr fit YOUR.csv --target COLUMN"
     )
