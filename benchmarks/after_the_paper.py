@@ -34,13 +34,17 @@ KEPT = part("kept_for_a_head", share=0.1, at_most=5000, seed=0)
 
 
 class Protocol(NamedTuple):
-    """Of a dataset: its network, the epochs to try, the batch, alpha, and divisions of a search."""
+    """Of a dataset: its network, the epochs to try, the batch, alpha, and divisions of a search.
+
+    augmentation: where rows have several views, which of them a step sees.
+    """
 
     model: str
     epochs: tuple[int, ...]
     batch_size: int = 200
     alpha: float = 0.01
     repeats: int = 1
+    augmentation: str | None = None
 
 
 PROTOCOLS = {
@@ -49,6 +53,8 @@ PROTOCOLS = {
     "fashion-mnist": Protocol("mlp:64x64", (15, 30)),
     "emnist-test": Protocol("mlp:128x128", (10, 20)),
     "fashion-mnist-long-tail": Protocol("mlp:64x64", (20, 40), alpha=0.05),
+    "cifar10-resnet34": Protocol("views:linear", (15, 30), 500, augmentation="any-view"),
+    "cifar100-imagenet": Protocol("views:linear", (15, 30), 500, augmentation="any-view"),
 }
 
 
@@ -57,7 +63,13 @@ def settings_of(dataset: str, methods: tuple[str, ...], workspace: Workspace) ->
     protocol = PROTOCOLS[dataset]
     stages = (Stage(repeats=protocol.repeats),)
     file = equal_budget(methods, protocol.epochs, alpha=protocol.alpha, stages=stages)
-    base = {"model": protocol.model, "batch_size": protocol.batch_size, "schedule": "cosine"}
+    base: dict[str, Any] = {
+        "model": protocol.model,
+        "batch_size": protocol.batch_size,
+        "schedule": "cosine",
+    }
+    if protocol.augmentation is not None:
+        base["augmentation"] = protocol.augmentation
     searched = sweeps(file, dataset, base | {"epochs": 1}, alpha=protocol.alpha)
     records = run_sweeps(searched, workspace)
     return {

@@ -1,13 +1,14 @@
-"""Averages of five networks and a head on them, under the paper's protocol: 5 averages x 10 splits.
+"""Averages of five networks and a head on them, under the paper's protocol: 5 networks x 10 splits.
 
     python benchmarks/averages.py fashion-mnist mnist winequality-grades emnist-test
     conftr reproduce --stored --page docs/results.md          the page, from what is stored
 
 Settings that are best for a single network need not be best for an average. Here settings, as
 many for every method, are told apart by the sets of averages on held-out rows of the training
-split: of two networks first, and of five for the best three. A head is found on the same rows.
-Then 25 networks are trained on the whole training split, and the head is put on the average of
-each five. What is done is found again: a run that was stopped goes on where it was.
+split: of two networks first, and of five for the best of these. A head is found on the same rows.
+Then five networks, or five times five where they are small, are trained on the whole training
+split, and the head is put on the average of each five. What is done is found again: a run that
+was stopped goes on where it was.
 """
 
 import argparse
@@ -27,26 +28,31 @@ from entries import keep
 
 METHODS = ("cross-entropy-tuned", "rwce", "conftr-class", "vr-conftr")
 ROOT = Path(__file__).parents[1]
-PAIR, KEPT = 2, 3  # networks of an average in the first round; settings that go on to the second
+PAIR = 2  # networks of an average in the first round
 HELD_OUT = part("held_out", share=0.2, at_most=10000, seed=0)
 
 
 class Protocol(NamedTuple):
-    """Of a dataset: its network, alpha, the batch, and the lengths of training to try."""
+    """Of a dataset: its network, lengths of training and weight decays to try, batch and alpha.
+
+    kept: settings that go on to the second round. averages: of five networks each, in the end.
+    """
 
     model: str
     epochs: tuple[int, ...]
+    decays: tuple[float, ...] = (5e-4, 1e-3)
     batch_size: int = 100
     alpha: float = 0.01
+    kept: int = 3
+    averages: int = 5
 
 
 PROTOCOLS = {
-    "fashion-mnist": Protocol("mlp:64x64", (20, 40)),
+    "fashion-mnist": Protocol("mlp:64x64", (20, 40), (5e-4,), kept=1, averages=1),
     "mnist": Protocol("linear", (15, 30)),
-    "emnist-test": Protocol("mlp:128x128", (20, 40)),
+    "emnist-test": Protocol("mlp:128x128", (20, 40), (5e-4,), kept=1, averages=1),
     "winequality-grades": Protocol("mlp:64x64", (15, 30), alpha=0.1),
 }
-DECAYS = (5e-4, 1e-3)
 SCHEDULES = ("steps", "cosine")
 # As the paper has them for each: a tenth of the learning rate where training is through sets.
 OWN: dict[str, Settings] = {
@@ -65,7 +71,7 @@ def grid(dataset: str, method: str) -> list[dict[str, Any]]:
         base["quantile"] = f"nearest:{2 * protocol.alpha:g}"
     return [
         base | {"epochs": epochs, "schedule": schedule, "weight_decay": decay}
-        for epochs, schedule, decay in product(protocol.epochs, SCHEDULES, DECAYS)
+        for epochs, schedule, decay in product(protocol.epochs, SCHEDULES, protocol.decays)
     ]
 
 
@@ -105,7 +111,7 @@ def searched(dataset: str, method: str, workspace: Workspace) -> list[Tried]:
     """Averages of two networks with all settings, then of five with the best of these."""
     settings = grid(dataset, method)
     pairs = [tried(dataset, method, one, PAIR, workspace) for one in settings]
-    best = sorted(pairs, key=lambda one: one.size)[:KEPT]
+    best = sorted(pairs, key=lambda one: one.size)[: PROTOCOLS[dataset].kept]
     return pairs + [tried(dataset, method, one.settings, FIVE, workspace) for one in best]
 
 
@@ -113,7 +119,7 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
     """Search, find a head, train 25 networks, and measure them."""
     attempts = searched(dataset, method, workspace)
     chosen = min((one for one in attempts if one.networks == FIVE), key=lambda one: one.size)
-    wanted = specification(dataset, method, chosen.settings, FIVE * FIVE)
+    wanted = specification(dataset, method, chosen.settings, FIVE * PROTOCOLS[dataset].averages)
     heads = found_on(*chosen.said, wanted.evaluation)
     record = run(wanted, workspace, lambda *them: measured_in_fives(heads, *them))
     for name in ("results", "average", "head"):
