@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import safetensors.numpy
 
+import conftr
 from conftr.members import network
 from conftr.members.member import MemberError, MemberRows
 from conftr.members.network import Network
@@ -45,6 +48,14 @@ def test_weights_of_another_shape_are_refused(trained):
     files["network.safetensors"] = safetensors.numpy.save(arrays)
     with pytest.raises(MemberError, match=r"does not hold .*weight of shape"):
         network.load(files)
+
+
+def test_networks_minimise_the_objective_that_is_given(trained):
+    training, plain, _ = trained
+    members, folds = fitted(replace(SMALL, objective=conftr.RWCE()), training)
+    found, before = (one[0].out_of_fold(training.inputs, folds) for one in (members, plain))
+    assert not np.allclose(found, before, atol=0.01)
+    assert (found.argmax(axis=1) == training.labels).mean() > 0.6
 
 
 def test_seeds_of_a_fold_are_averaged():

@@ -25,6 +25,8 @@ TITLES = {
     "winequality-grades": "WineQuality, seven grades, MLP 2x64, alpha = .1",
     "fashion-mnist": "Fashion-MNIST, MLP 2x64, alpha = .01",
     "emnist-test": "EMNIST (test split), MLP 2x128, alpha = .01",
+    "cifar10-resnet34": "CIFAR10, linear on a ResNet-34's features, alpha = .01",
+    "cifar100-imagenet": "CIFAR100, linear on ImageNet features, alpha = .01",
     LONG_TAIL: "Fashion-MNIST with a long tail, MLP 2x64, alpha = .05",
 }
 
