@@ -24,3 +24,9 @@ def test_rows_are_drawn_as_often_as_they_weigh(seed):
     assert len(far) == 40  # not a thousand of each
     assert counts[0] <= 1
     assert set(counts[1:]) <= {4, 5}
+
+
+@pytest.mark.parametrize("own", [[5e-324, 1.0], [1.7e308, 1.7e308]])
+def test_weights_may_be_as_small_and_as_large_as_numbers_are(own):
+    found = drawing.drawn(ROWS, np.resize(own, 10), 0)
+    assert set(found) == {*ROWS[np.resize(own, 10) > 0.5]}

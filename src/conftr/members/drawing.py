@@ -16,8 +16,11 @@ def drawn(
     At regular steps along the summed weights, from a random start: equal weights draw every row
     once.
     """
-    weights = weights / weights.mean()
-    n = min(_MOST * len(rows), round(len(rows) / weights[weights > 0].min()))
+    weights = (
+        weights / weights.max()
+    )  # before they are summed: numbers may be as large as there are
+    lightest = max(weights[weights > 0].min() / weights.mean(), 1 / _MOST)
+    n = round(len(rows) / lightest)
     ends = np.cumsum(weights)
     start = np.random.default_rng([seed, 2]).random()
     places = np.searchsorted(ends, (np.arange(n) + start) * (ends[-1] / n), side="right")
