@@ -71,7 +71,8 @@ def test_fastapi(place, monkeypatch):
     assert [sorted(one) for one in names["sets"](rows)] == expected(place)
 
 
-@pytest.mark.filterwarnings("ignore")  # warnings of MLflow's own about its type hints
+@pytest.mark.slow  # imports MLflow, which asks a process of its own what the model needs
+@pytest.mark.filterwarnings("ignore")  # of its own, about type hints
 def test_mlflow(place, monkeypatch):
     pytest.importorskip("mlflow", reason="needs MLflow")
     monkeypatch.chdir(place)

@@ -49,6 +49,8 @@ class Grouping:
 
 
 ALL, CLASS = Grouping("all"), Grouping("class")
+# Alphas whose thresholds are written down for people and programs to read.
+TABLED_ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from conftr.classifier.calibration import ALL, Calibration
 from conftr.classifier.division import Rows
 from conftr.classifier.evidence import standing
 from conftr.classifier.stack import Answers, Stack
+from conftr.members.loading import under
 from conftr.members.member import Files, Fold, MemberError, Numbers, averaged
 from conftr.members.pytorch import Build
 
@@ -109,12 +110,7 @@ def load(files: Files, classes: int, build: Build | None = None) -> Stack:
     scores = safetensors.numpy.load(files[FILE])["scores"]
     if scores.ndim != 2 or scores.dtype.kind != "f" or np.isnan(scores).any():
         raise MemberError(f"{FILE} must hold a row of scores for each fold.")
-    parts = [_under(files, f"fold-{i}-") for i in range(len(scores))]
+    parts = [under(files, f"fold-{i}-") for i in range(len(scores))]
+    if any(stack.MANIFEST not in one for one in parts):
+        raise MemberError(f"the {stack.MANIFEST} of a fold is missing.")
     return joined([stack.load(one, classes, build) for one in parts], list(scores))
-
-
-def _under(files: Files, prefix: str) -> Files:
-    found = {n.removeprefix(prefix): data for n, data in files.items() if n.startswith(prefix)}
-    if stack.MANIFEST not in found:
-        raise MemberError(f"{prefix}{stack.MANIFEST} is missing.")
-    return found

@@ -56,8 +56,9 @@ from conftr.classifier.division import (
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
 from conftr.classifier.stack import Answers, logits_of
 from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
-from conftr.conformal import checks, metrics, scores
+from conftr.conformal import checks, metrics
 from conftr.conformal.arrays import log_softmax
+from conftr.conformal.scores import SCORES
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
 from conftr.data.pictures import PictureFiles
@@ -69,15 +70,6 @@ from conftr.members import drawing
 from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.member import Member, MemberRows
 from conftr.members.scikit import AsGiven, Encoded, Scikit
-
-SCORES: Mapping[str, Callable[[Any], Any]] = {
-    "thr": scores.thr,
-    "aps": scores.aps,
-    "raps": scores.raps,
-    "thr_logits": scores.thr_logits,
-    "thr_probs": scores.thr_probs,
-}
-
 
 # What settings are called elsewhere.
 _MEANT = {

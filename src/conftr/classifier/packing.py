@@ -18,14 +18,20 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from conftr.classifier.calibration import Calibration, Grouping, WeightedCalibration
+from conftr.classifier.calibration import (
+    TABLED_ALPHAS,
+    Calibration,
+    Grouping,
+    WeightedCalibration,
+)
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.cross_conformal import load as load_stack
-from conftr.classifier.estimator import SCORES, ConformalClassifier, score_name
+from conftr.classifier.estimator import ConformalClassifier, score_name
 from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
 from conftr.classifier.repeats import KnownRows
 from conftr.classifier.stack import Stack
 from conftr.conformal import metrics
+from conftr.conformal.scores import SCORES
 from conftr.conformal.shaping import Avoid, Separate, Shape
 from conftr.conformal.weighted import known_weights
 from conftr.data.spreadsheets import cell
@@ -42,7 +48,6 @@ CALIBRATION, THRESHOLDS = "calibration.safetensors", "thresholds.csv"
 SHOWN, SHOWN_ARRAYS = "evidence.json", "evidence.safetensors"
 KNOWN = "known_rows.safetensors"
 
-_ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 # What `fit` leaves behind that is plain data.
 _FITTED = (
     "alpha_",
@@ -311,7 +316,7 @@ def _thresholds(clf: ConformalClassifier) -> bytes:
     by = calibration.by
     heading = cell(by.column or by.kind)
     writer.writerow(["alpha", heading, "calibration_examples", "threshold"])
-    for alpha in sorted({*_ALPHAS, float(clf.alpha_)}):
+    for alpha in sorted({*TABLED_ALPHAS, float(clf.alpha_)}):
         taus = calibration.thresholds(alpha).tolist()
         names = [cell(str(name)) for name in calibration.names]
         for row in zip(names, calibration.sizes, taus, strict=True):

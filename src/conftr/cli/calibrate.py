@@ -27,7 +27,10 @@ def calibrate(
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
     ] = None,
     score: Annotated[
-        opt.Score | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
+        str | None,
+        typer.Option(
+            click_type=opt.ScoreName, help="As in `conftr fit`; a saved model keeps its own."
+        ),
     ] = None,
     classes: Annotated[
         str | None,
@@ -56,7 +59,7 @@ def calibrate(
         folders.check(place, overwrite=overwrite)
         wanted = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
         clf = ConformalClassifier(
-            0.1 if alpha is None else alpha, score=str(score or opt.Score.THR), random_state=seed
+            0.1 if alpha is None else alpha, score=score or "thr", random_state=seed
         )
         task = fitting.FitTask(clf, test_share=test_share)
         before = None

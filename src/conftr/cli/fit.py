@@ -25,7 +25,7 @@ def fit(
     alpha: Annotated[
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the settings', else 0.1")
     ] = None,
-    score: opt.ScoreOption = opt.Score.THR,
+    score: opt.ScoreOption = "thr",
     members: Annotated[
         str,
         typer.Option(
@@ -118,7 +118,7 @@ def fit(
         training = {"method": str(method), "members": "one-network" if quick else members}
         clf = ConformalClassifier(
             chosen.alpha,
-            score=str(score),
+            score=score,
             head=str(head),
             texts=wanted.texts,
             shape=shape,

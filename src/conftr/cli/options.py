@@ -6,15 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+import click
 import typer
 
-
-class Score(StrEnum):
-    """How classes are ranked for the sets."""
-
-    THR = "thr"
-    APS = "aps"
-    RAPS = "raps"
+from conftr.conformal.scores import SCORES
 
 
 class Method(StrEnum):
@@ -38,7 +33,10 @@ ALPHA = "Share of the sets that may miss the true class"
 Names: TypeAlias = list[str] | None
 
 Model = Annotated[Path, typer.Argument(help="A folder that `conftr fit` or `calibrate` wrote.")]
-ScoreOption = Annotated[Score, typer.Option(help="How classes are ranked for the sets.")]
+ScoreName = click.Choice([*SCORES])
+ScoreOption = Annotated[
+    str, typer.Option(click_type=ScoreName, help="How classes are ranked for the sets.")
+]
 Target = Annotated[
     str | None,
     typer.Option(

@@ -13,6 +13,7 @@ draws, drawn anew for calibration and prediction, or `random_u=True` in `evaluat
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conftr.conformal import checks
@@ -188,3 +189,13 @@ def _penalised(xp: Namespace, log_mass: Array, steps: Array, penalty: float) -> 
     log_part = xp.where(whole > 0, log_part, log_mass)
     floor = xp.full_like(log_part, -_LEVEL)
     return xp.maximum(log_part, floor) - _LEVEL * (steps - whole)
+
+
+# Scores by their names, where text is natural: in the estimator, on the command line, in files.
+SCORES: Mapping[str, Callable[..., Array]] = {
+    "thr": thr,
+    "aps": aps,
+    "raps": raps,
+    "thr_logits": thr_logits,
+    "thr_probs": thr_probs,
+}

@@ -22,7 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.calibration import CLASS, Calibration, WeightedCalibration
+from conftr.classifier.calibration import (
+    CLASS,
+    TABLED_ALPHAS,
+    Calibration,
+    WeightedCalibration,
+)
 from conftr.classifier.cross_conformal import CrossStack
 from conftr.classifier.estimator import ConformalClassifier, score_name
 from conftr.conformal import checks
@@ -34,8 +39,6 @@ from conftr.features.frame_columns import FrameColumns
 from conftr.machine import disk
 
 SETS, LOGS, SIZE, THRESHOLDS = "sets", "log_probabilities", "size", "thresholds"
-
-_ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
 def export(
@@ -167,12 +170,12 @@ def _table(calibration: Calibration, alpha: float) -> dict[str, dict[str, float 
     """tau of each group, by alpha; an infinite one as text, which JSON has no number for."""
     names = [str(name) for name in calibration.names]
 
-    def told(one: float) -> dict[str, float | str]:
+    def by_group(one: float) -> dict[str, float | str]:
         taus = calibration.thresholds(one).tolist()
         plain = [tau if np.isfinite(tau) else "-inf" for tau in taus]
         return dict(zip(names, plain, strict=True))
 
-    return {f"{one:g}": told(one) for one in sorted({*_ALPHAS, alpha})}
+    return {f"{one:g}": by_group(one) for one in sorted({*TABLED_ALPHAS, alpha})}
 
 
 def _columns(clf: ConformalClassifier) -> dict[str, list[str]] | None:

@@ -18,19 +18,17 @@ from conftr.conformal import checks
 from conftr.conformal.scores import logits_from_probs
 from conftr.members.member import (
     Files,
-    FittedMember,
-    Fold,
+    FittedModel,
     MemberError,
     MemberRows,
-    Progress,
 )
-from conftr.members.scikit import AsGiven, Given
+from conftr.members.scikit import Given, TakenAsItIs
 
 _SETTINGS = "outputs.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Function(TakenAsItIs):
     """A function of rows that gives logits (n, K), such as a PyTorch module's forward pass.
 
     classes: the names (K,) of the columns of its answers.
@@ -40,17 +38,9 @@ class Function:
     classes: Sequence[Hashable]
     name: str = "function"
 
-    def fit(
-        self,
-        rows: MemberRows,
-        folds: Sequence[Fold],  # noqa: ARG002
-        *,
-        seed: int,  # noqa: ARG002
-        progress: Progress,
-    ) -> list[FittedMember]:
-        """Take it as it is."""
-        progress(1, 1)
-        return [FittedMember(self.name, AsGiven(), (Called(self.function, rows.classes),))]
+    def model(self, rows: MemberRows) -> FittedModel:
+        """The function, asked for the classes of the rows."""
+        return Called(self.function, rows.classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +70,7 @@ class Called:
 
 
 @dataclass(frozen=True)
-class _Outputs:
+class _Outputs(TakenAsItIs):
     classes: Sequence[Hashable]
 
     @property
@@ -88,18 +78,9 @@ class _Outputs:
         """What the columns of X are."""
         return type(self).__name__
 
-    def fit(
-        self,
-        rows: MemberRows,
-        folds: Sequence[Fold],  # noqa: ARG002
-        *,
-        seed: int,  # noqa: ARG002
-        progress: Progress,
-    ) -> list[FittedMember]:
-        """Take them as they are."""
-        progress(1, 1)
-        own = OutputColumns(rows.classes, isinstance(self, Probabilities))
-        return [FittedMember(self.name, AsGiven(), (own,))]
+    def model(self, rows: MemberRows) -> FittedModel:
+        """The columns of X, one for each class of the rows."""
+        return OutputColumns(rows.classes, isinstance(self, Probabilities))
 
 
 @dataclass(frozen=True)

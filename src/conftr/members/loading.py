@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from conftr import members
 from conftr.features import codes
 from conftr.features.columns import Json
 from conftr.features.text_columns import NgramColumns
@@ -13,17 +15,9 @@ from conftr.members.member import Files, FittedMember, FittedModel, MemberError,
 from conftr.members.pytorch import Build
 from conftr.members.scikit import AsGiven
 
-# A kind is loaded by `load` of its module, which is imported when one is met: each has packages of
-# its own.
-_MODULES = {
-    "forest": "forest",
-    "boosted": "boosted",
-    "network": "network",
-    "logistic": "logistic",
-    "ngrams": "ngrams",
-    "outputs": "elsewhere",
-    "torch": "pytorch",
-}
+# A kind is loaded by `load` of the module of its name, which is imported when one is met: each has
+# packages of its own. These have another name.
+_MODULES = {"outputs": "elsewhere", "torch": "pytorch"}
 
 
 def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
@@ -61,7 +55,7 @@ def unpack(told: Json, files: Files, build: Build | None = None) -> tuple[Fitted
     found = []
     for i, one in enumerate(told["members"]):
         models = [
-            _model(one["kind"], _under(files, f"member-{i}-{j}-"), build)
+            _model(one["kind"], under(files, f"member-{i}-{j}-"), build)
             for j in range(one["models"])
         ]
         found.append(FittedMember(one["name"], readers[one["reader"]], tuple(models)))
@@ -75,14 +69,17 @@ def _reader(data: Json) -> Reader:
 
 
 def _model(kind: str, files: Files, build: Build | None) -> FittedModel:
-    if kind not in _MODULES:
-        raise MemberError(f"there is no member of kind {kind!r}; known are {', '.join(_MODULES)}.")
-    module: Any = import_module(f"conftr.members.{_MODULES[kind]}")
+    name = _MODULES.get(kind, kind)
+    modules = {one.name for one in pkgutil.iter_modules(members.__path__)}
+    module: Any = import_module(f"conftr.members.{name}") if name in modules else None
+    if not hasattr(module, "load"):
+        raise MemberError(f"there is no member of kind {kind!r} in this version of conftr.")
     model: FittedModel = module.load(files, build) if kind == "torch" else module.load(files)
     return model
 
 
-def _under(files: Files, prefix: str) -> Files:
+def under(files: Files, prefix: str) -> Files:
+    """The files whose names begin with the prefix, by the rest of their names."""
     return {
         name.removeprefix(prefix): data for name, data in files.items() if name.startswith(prefix)
     }

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from conftr.conformal import checks
-from conftr.members.member import Files, FittedMember, Fold, MemberError, MemberRows, Progress
-from conftr.members.scikit import AsGiven, Given
+from conftr.members.member import Files, FittedModel, MemberError, MemberRows
+from conftr.members.scikit import Given, TakenAsItIs
 
 Build: TypeAlias = Callable[[], Any]
 
@@ -29,7 +29,7 @@ class UnknownNetworkError(MemberError):
 
 
 @dataclass(frozen=True, eq=False)
-class TorchMember:
+class TorchMember(TakenAsItIs):
     """A network that gives logits (n, K); see `torch_member`."""
 
     net: Any
@@ -41,18 +41,9 @@ class TorchMember:
         """The name of its class."""
         return type(self.net).__name__
 
-    def fit(
-        self,
-        rows: MemberRows,
-        folds: Sequence[Fold],  # noqa: ARG002
-        *,
-        seed: int,  # noqa: ARG002
-        progress: Progress,
-    ) -> list[FittedMember]:
-        """Take it as it is."""
-        progress(1, 1)
-        own = TorchNetwork(self.net, rows.classes, self.build)
-        return [FittedMember(self.name, AsGiven(), (own,))]
+    def model(self, rows: MemberRows) -> FittedModel:
+        """The network, asked for the classes of the rows."""
+        return TorchNetwork(self.net, rows.classes, self.build)
 
 
 def torch_member(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
@@ -22,6 +22,7 @@ from conftr.features.spread import Spread
 from conftr.members.member import (
     Files,
     FittedMember,
+    FittedModel,
     Fold,
     MemberError,
     MemberRows,
@@ -134,8 +135,30 @@ class Scikit:
         return Classifier(found, rows.classes, rows.names, floor=several)
 
 
+class TakenAsItIs(Protocol):
+    """A member that was fitted elsewhere: of rows it is told nothing but their classes."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def model(self, rows: MemberRows, /) -> FittedModel:
+        """What answers for it."""
+
+    def fit(
+        self,
+        rows: MemberRows,
+        folds: Sequence[Fold],  # noqa: ARG002
+        *,
+        seed: int,  # noqa: ARG002
+        progress: Progress,
+    ) -> list[FittedMember]:
+        """Take it as it is, whatever the folds are."""
+        progress(1, 1)
+        return [FittedMember(self.name, AsGiven(), (self.model(rows),))]
+
+
 @dataclass(frozen=True, eq=False)
-class Frozen:
+class Frozen(TakenAsItIs):
     """A fitted classifier of scikit-learn's kind, such as `FrozenEstimator(model)`."""
 
     classifier: Any
@@ -150,20 +173,10 @@ class Frozen:
         """The names (K,) in the order of its answers."""
         return self.classifier.classes_
 
-    def fit(
-        self,
-        rows: MemberRows,
-        folds: Sequence[Fold],  # noqa: ARG002
-        *,
-        seed: int,  # noqa: ARG002
-        progress: Progress,
-    ) -> list[FittedMember]:
-        """Take it as it is."""
-        progress(1, 1)
+    def model(self, rows: MemberRows) -> FittedModel:
+        """The classifier, asked for the classes of the rows."""
         names = self.classes if rows.names is None else rows.names
-        return [
-            FittedMember(self.name, AsGiven(), (Classifier(self.classifier, rows.classes, names),))
-        ]
+        return Classifier(self.classifier, rows.classes, names)
 
 
 @dataclass(frozen=True, eq=False)

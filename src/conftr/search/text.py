@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conftr.conformal import scores
 from conftr.conformal.quantile import SmoothSort, exact_position, paper_position
 from conftr.machine.names import from_file, thing_of
 from conftr.machine.plain_data import Part, describe, part
@@ -164,7 +165,8 @@ def score(text: str) -> tuple[str, Any]:
     """The name that tables have for a score, and the score: thr, aps, ... or FILE.py:NAME."""
     if is_of_file(text):
         return text.rpartition(":")[2], _from_file(text)
-    known = {value.kind: (name, value) for name, value in SCORES}
+    known = {name: (name.upper(), part(name)) for name in scores.SCORES}
+    known |= {value.kind: (name, value) for name, value in SCORES}
     if text not in known:
         raise ValueError(f"score must be one of {', '.join(known)} or FILE.py:NAME; got {text!r}.")
     return known[text]

@@ -11,43 +11,32 @@ may exceed them, which at alpha = .01 would leave nothing of the last term in a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, library, log_softmax, sigmoid, total
-from conftr.conformal.batch import Score, cross_entropy
-from conftr.conformal.later.information import check, entropy, predicted
-from conftr.conformal.quantile import Quantile, SmoothSort
-from conftr.conformal.scores import thr
+from conftr.conformal.batch import cross_entropy
+from conftr.conformal.later.information import EntropyBound, entropy
 
 _EPSILON = 1e-8
 
 
 @dataclass(frozen=True)
-class DPI:
+class DPI(EntropyBound):
     """Cross-entropy less what the sets' coverage tells of the model. Fields as in `ConfTr`.
 
     alpha: the share of sets that may miss the truth.
     """
 
-    alpha: float = 0.01
-    score: Score = thr
-    quantile: Quantile = SmoothSort(0.1)
-    temperature: Any = 1.0
-    fraction: float | None = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range, naming the field."""
-        check(self)
-
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
-        logits = checks.logits_array(logits, values=False)
-        labels = checks.labels_array(labels, logits)
-        found, xp = predicted(self, logits, labels), library(logits)
+        found, xp = self.predicted(logits, labels), library(logits)
         p = xp.exp(log_softmax(found.logits))
         inside = xp.mean(total(p * found.sets, 1))
         outside = xp.mean(total(p * sigmoid(-found.above), 1))
         expected = (1 - self.alpha) * xp.log(inside + _EPSILON)
         expected = expected + self.alpha * xp.log(outside + _EPSILON)
-        return entropy(self.alpha) + cross_entropy(logits, labels) + expected
+        return (
+            entropy(self.alpha)
+            + cross_entropy(logits, checks.labels_array(labels, logits))
+            + expected
+        )

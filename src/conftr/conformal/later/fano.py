@@ -9,37 +9,21 @@ least 1, as those of hard sets are, so that nothing is gained below a set of one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from conftr.conformal import checks
 from conftr.conformal.arrays import Array, at_least, library, pick, total
-from conftr.conformal.batch import Score
-from conftr.conformal.later.information import check, covered_share, entropy, mean_over, predicted
-from conftr.conformal.quantile import Quantile, SmoothSort
-from conftr.conformal.scores import thr
+from conftr.conformal.later.information import EntropyBound, covered_share, entropy, mean_over
 
 
 @dataclass(frozen=True)
-class Fano:
+class Fano(EntropyBound):
     """Fano's inequality with prediction sets: the logarithm of their size. Fields as in `ConfTr`.
 
     alpha: the share of sets that may miss the truth.
     """
 
-    alpha: float = 0.01
-    score: Score = thr
-    quantile: Quantile = SmoothSort(0.1)
-    temperature: Any = 1.0
-    fraction: float | None = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range, naming the field."""
-        check(self)
-
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
-        logits = checks.logits_array(logits, values=False)
-        found = predicted(self, logits, checks.labels_array(labels, logits))
+        found = self.predicted(logits, labels)
         sets, xp = found.sets, library(logits)
         covered, size = pick(sets, found.labels), total(sets, 1)
         inside = mean_over(xp.log(at_least(size, 1)), covered)

@@ -9,48 +9,50 @@ counts as covered to the degree C_y in which its set holds the truth, as missed 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, library, total
 from conftr.conformal.batch import Calibrated, Score, calibrated
-from conftr.conformal.quantile import Quantile
+from conftr.conformal.quantile import Quantile, SmoothSort
+from conftr.conformal.scores import thr
 
 _EPSILON = 1e-8
 
 
-class _Bound(Protocol):
-    @property
-    def alpha(self) -> float: ...
-    @property
-    def score(self) -> Score: ...
-    @property
-    def quantile(self) -> Quantile: ...
-    @property
-    def temperature(self) -> Any: ...
-    @property
-    def fraction(self) -> float | None: ...
+@dataclass(frozen=True)
+class EntropyBound:
+    """The settings of a bound, as in `ConfTr`.
 
+    alpha: the share of sets that may miss the truth.
+    """
 
-def check(bound: _Bound) -> None:
-    """Refuse values out of range, naming the field."""
-    object.__setattr__(bound, "alpha", checks.one_probability(bound.alpha, "alpha"))
-    checks.number(bound.temperature, "temperature", above=0)
-    if bound.fraction is not None:
-        checks.number(bound.fraction, "fraction", above=0, below=1)
+    alpha: float = 0.01
+    score: Score = thr
+    quantile: Quantile = SmoothSort(0.1)
+    temperature: Any = 1.0
+    fraction: float | None = 0.5
 
+    def __post_init__(self) -> None:
+        """Refuse values out of range, naming the field."""
+        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
+        checks.number(self.temperature, "temperature", above=0)
+        if self.fraction is not None:
+            checks.number(self.fraction, "fraction", above=0, below=1)
 
-def predicted(bound: _Bound, logits: Array, labels: Array) -> Calibrated:
-    """Soft sets of the rows that predict."""
-    return calibrated(
-        logits,
-        labels,
-        score=bound.score,
-        quantile=bound.quantile,
-        alpha=bound.alpha,
-        temperature=bound.temperature,
-        fraction=bound.fraction,
-    )
+    def predicted(self, logits: Array, labels: Array) -> Calibrated:
+        """Soft sets of the rows of a batch that predict, (n, K) and (n,)."""
+        logits = checks.logits_array(logits, values=False)
+        return calibrated(
+            logits,
+            checks.labels_array(labels, logits),
+            score=self.score,
+            quantile=self.quantile,
+            alpha=self.alpha,
+            temperature=self.temperature,
+            fraction=self.fraction,
+        )
 
 
 def entropy(alpha: float) -> float:

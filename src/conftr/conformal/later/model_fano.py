@@ -10,44 +10,27 @@ CE_in is the cross-entropy of the truth among the classes of its set, CE_out amo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from conftr.conformal import checks
 from conftr.conformal.arrays import Array, log_softmax, pick
-from conftr.conformal.batch import Score
 from conftr.conformal.later.information import (
-    check,
+    EntropyBound,
     covered_share,
     entropy,
     log_sigmoid,
     mean_over,
-    predicted,
 )
-from conftr.conformal.quantile import Quantile, SmoothSort
-from conftr.conformal.scores import thr
 
 
 @dataclass(frozen=True)
-class ModelFano:
+class ModelFano(EntropyBound):
     """Fano's inequality with prediction sets and the model's probabilities in and outside them.
 
     alpha: the share of sets that may miss the truth. Other fields as in `ConfTr`.
     """
 
-    alpha: float = 0.01
-    score: Score = thr
-    quantile: Quantile = SmoothSort(0.1)
-    temperature: Any = 1.0
-    fraction: float | None = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range, naming the field."""
-        check(self)
-
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
-        logits = checks.logits_array(logits, values=False)
-        found = predicted(self, logits, checks.labels_array(labels, logits))
+        found = self.predicted(logits, labels)
         logs, covered = log_softmax(found.logits), pick(found.sets, found.labels)
         inside = -pick(log_softmax(logs + log_sigmoid(found.above)), found.labels)
         outside = -pick(log_softmax(logs + log_sigmoid(-found.above)), found.labels)
