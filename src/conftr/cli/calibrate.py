@@ -27,10 +27,7 @@ def calibrate(
         float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
     ] = None,
     score: Annotated[
-        str | None,
-        typer.Option(
-            click_type=opt.ScoreName, help="As in `conftr fit`; a saved model keeps its own."
-        ),
+        str | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
     ] = None,
     classes: Annotated[
         str | None,

@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import click
 import typer
 
 from conftr.conformal.scores import SCORES
@@ -33,9 +32,8 @@ ALPHA = "Share of the sets that may miss the true class"
 Names: TypeAlias = list[str] | None
 
 Model = Annotated[Path, typer.Argument(help="A folder that `conftr fit` or `calibrate` wrote.")]
-ScoreName = click.Choice([*SCORES])
 ScoreOption = Annotated[
-    str, typer.Option(click_type=ScoreName, help="How classes are ranked for the sets.")
+    str, typer.Option(help=f"How classes are ranked for the sets: {', '.join(SCORES)}.")
 ]
 Target = Annotated[
     str | None,

@@ -17,7 +17,7 @@ from typing import Any
 from conftr.machine.digests import of_bytes
 
 # Where a name without a module is looked up.
-_HOMES = ("conftr", "conftr.training", "conftr.experiments.pooling")
+_HOMES = ("conftr", "conftr.training", "conftr.experiments.pooling", "conftr.search.methods")
 _FILES: dict[str, str] = {}  # names of modules that were loaded as files -> digests
 _OUTSIDE: dict[str, Any] = {}  # what was named in this process and is not conftr's
 
