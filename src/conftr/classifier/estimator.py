@@ -384,7 +384,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for fold in equal_folds(rows, self.cross_conformal):
             given = self._member_rows(X, y, found, fold.train, members, fit_params)
             task = self._task(ALL, None, fold.train, time.monotonic())
-            fitted.append(_stacked(given, task, members, None))
+            fitted.append(_stacked(given, task, members, None, self.executor or HERE))
             said = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
             own.append(said.scores[np.arange(len(fold.held)), found[fold.held]])
         self._keep(fitted[0], given)
