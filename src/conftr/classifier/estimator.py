@@ -885,15 +885,19 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = self._checked_rows(X, reset=False)
-        warn_of_long(X, self._text_columns())
-        found = self.candidates_[0].stack.logits(X)
+        found = self.candidates_[0].stack.logits(self._new_rows(X))
         checks.of_shape(found, (len(found), len(self.classes_)), "logits", "one for each class")
         return found
 
     def _answers(self, X: Any) -> Answers:
         check_is_fitted(self)
-        return self.candidates_[0].stack.answers(self._checked_rows(X, reset=False), self.score_)
+        return self.candidates_[0].stack.answers(self._new_rows(X), self.score_)
+
+    def _new_rows(self, X: Any) -> Any:
+        """Rows to answer; texts that are not read to their end are told."""
+        X = self._checked_rows(X, reset=False)
+        warn_of_long(X, self._text_columns())
+        return X
 
     def _calibration_at(self, weights: Any, n: int) -> Calibration:
         """The calibration, told the weights of n rows where its own rows have some."""

@@ -13,6 +13,7 @@ from conftr.data.pictures import PictureFiles
 from conftr.data.user_files.pictures import COLUMN
 
 _COLUMNS = 60
+_LETTERS = 1000  # of a cell that are kept
 _SIDE, _BYTES = 96, 2**25  # of a thumbnail, and of all of them
 
 
@@ -31,7 +32,7 @@ def cells(X: Any, paths: pl.Series | None = None) -> Sequence[Mapping[str, str]]
         return None
     numbers = pl.selectors.float()
     shown = frame.with_columns(numbers.round_sig_figs(6)).cast(pl.String).fill_null("missing")
-    return shown.to_dicts()
+    return shown.select(pl.all().str.head(_LETTERS)).to_dicts()
 
 
 def pictures(X: Any) -> npt.NDArray[np.uint8] | None:

@@ -14,7 +14,7 @@ from conftr.report.pictures import picture
 _EACH = 6
 _CLASSES = 5
 _COLUMNS = 60
-_LETTERS = 120
+_LETTERS, _TEXT = 120, 300  # of a name, of what a cell holds
 
 
 def examples(evidence: Evidence) -> list[dict[str, Any]]:
@@ -57,7 +57,7 @@ def _example(evidence: Evidence, i: int) -> dict[str, Any]:
         "shown": [[k, round(float(probabilities[k]), 4)] for k in listed],
         "picture": None if evidence.pictures is None else picture(evidence.pictures[i]),
         "cells": [
-            [name, shown(text, _LETTERS)]
+            [name, shown(text, _TEXT)]
             for name, text in zip(apart(cells, _LETTERS), cells.values(), strict=True)
         ],
     }
