@@ -1,5 +1,6 @@
 """Every Python block of the documents runs, in order, and the examples do what they say."""
 
+import os
 import re
 import shlex
 import sys
@@ -50,6 +51,8 @@ def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
     blocks = BLOCK.findall(page.read_text())
     script = tmp_path / "document.py"
     told = [f"{code}\nprint(end='\\f')\n" for code, _ in blocks]
+    if page.name == "texts.md" and not _has_messages():
+        pytest.skip("the messages of BANKING77 are not in the folder CONFTR_DATA")
     if page.name == "peers.md":
         pytest.importorskip("mapie", reason="MAPIE's code is run where MAPIE is")
         if not find_spec("torchcp"):
@@ -60,6 +63,12 @@ def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
     assert done.code == 0, done.stderr
     for (_, shown), printed in zip(blocks, done.stdout.split("\f"), strict=False):
         assert not shown or agree(shown, printed), printed
+
+
+def _has_messages():
+    folder = os.environ.get("CONFTR_DATA")
+    here = find_spec("wordllama") and find_spec("tokenizers")
+    return bool(folder and here and Path(folder, "banking77", "train.csv").exists())
 
 
 def test_no_python_is_only_shown():
