@@ -49,6 +49,7 @@ def model(tmp_path_factory):
         *("--members", "n-grams,logistic", "--seed", 1),
     )
     assert "more than 10,000 letters" in " ".join(done.stderr.split())
+    assert "Read as texts: 'said'." in " ".join(done.stderr.split())
     return folder / "model"
 
 

@@ -20,6 +20,8 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
 from conftr.data.user_files import UserData
+from conftr.features import frames, word_vectors
+from conftr.features.texts import columns_of_texts
 from conftr.jobs.showing import cells, pictures
 from conftr.members import boosted
 from conftr.members.forest import RANDOM
@@ -98,6 +100,19 @@ def _plan(clf: ConformalClassifier, given: UserData) -> str:
     tables = RANDOM in names  # pictures have no boosted trees in any case
     if tables and clf.members == AUTO and not boosted.is_here():
         told += " Boosted trees are left out: pip install 'conftr[boosted]' adds LightGBM."
+    return told + _read_as_texts(clf, given.X)
+
+
+def _read_as_texts(clf: ConformalClassifier, X: Any) -> str:
+    """Which columns are read as texts, and what would be missed; nothing where there are none."""
+    if not frames.is_frame(X):
+        return ""
+    found = columns_of_texts(frames.opened(X), clf.texts)
+    if not found:
+        return ""
+    told = f" Read as texts: {', '.join(map(repr, found))}."
+    if not word_vectors.is_here():
+        told += " Word vectors are left out: pip install 'conftr[text]' adds them."
     return told
 
 
