@@ -160,7 +160,7 @@ def test_other_data_under_the_same_name_do_not_meet_old_logits(first_run, finish
 
 def test_two_processes_do_not_train_the_same(workspace):
     def both():
-        with runner.alone(workspace.runs / "one"), runner.alone(workspace.runs / "one"):
+        with runner.one_process(workspace.runs / "one"), runner.one_process(workspace.runs / "one"):
             pass
 
     with pytest.raises(RunError, match="Another process"):

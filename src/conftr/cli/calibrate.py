@@ -62,9 +62,9 @@ def calibrate(
         before = None
         if model in calibrating.OUTPUTS:
             names = classes.split(",") if classes else ()
-            result = calibrating.outputs(model, file, wanted, task, names)
+            result = calibrating.calibrate_outputs(model, file, wanted, task, names)
         else:
-            result, before = calibrating.saved(Path(model), file, wanted, task, alpha)
+            result, before = calibrating.calibrate_saved(Path(model), file, wanted, task, alpha)
         for note in result.notes:
             watch.note(note)
         finish(result, place, as_json=as_json, before=before)

@@ -31,7 +31,7 @@ def finish(result: Result, place: Path, *, as_json: bool, before: Evidence | Non
     """Write everything, and say what came out and where it is."""
     from conftr.jobs import folders, summary
 
-    page = folders.fill(place, result)
+    page = folders.write_model(place, result)
     found: dict[str, Any] = summary.summary(result.evidence)
     found |= {"model": str(place), "report": str(page)}
     if before is not None:

@@ -17,9 +17,9 @@ from conftr.data import Dataset
 from conftr.experiments.runner import (
     TrainedTrial,
     Workspace,
-    alone,
     fit_trials,
     load_trial,
+    one_process,
     prepare,
     run,
     save_trial,
@@ -104,7 +104,7 @@ def _tasks(
             paths = trial_files(
                 specification, prepare(specification.training, workspace.load), workspace.runs
             )
-            locks.enter_context(alone(paths[0].parent))
+            locks.enter_context(one_process(paths[0].parent))
             for number, path in enumerate(paths):
                 if load_trial(path) is None:
                     yield TrialTask(specification, number, path)

@@ -106,7 +106,7 @@ def run(specification: Specification, workspace: Workspace, beside: Beside | Non
     record = _record(specification, prepared, trials) | {
         "results": results,
         **more,
-        "made": made(seconds),
+        "made": circumstances(seconds),
     }
     workspace.store.put(record)
     return record
@@ -132,7 +132,7 @@ def train(
     """Every trial of a specification, trained now unless its logits are there."""
     training, paths = specification.training, trial_files(specification, prepared, workspace.runs)
     folder = paths[0].parent
-    with alone(folder):
+    with one_process(folder):
         known = [load_trial(path) for path in paths]
         missing = [i for i, trial in enumerate(known) if trial is None]
         if missing:
@@ -276,7 +276,7 @@ def _finite(value: Any) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def made(seconds: dict[str, float]) -> dict[str, Any]:
+def circumstances(seconds: dict[str, float]) -> dict[str, Any]:
     """When, how fast and with what: all that may differ between equal runs."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -286,7 +286,7 @@ def made(seconds: dict[str, float]) -> dict[str, Any]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def one_process(folder: Path) -> Iterator[None]:
     """Refuse to train what another process is training."""
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from conftr.data import Dataset
-from conftr.experiments.runner import Workspace, alone, made, prepare
+from conftr.experiments.runner import Workspace, circumstances, one_process, prepare
 from conftr.experiments.specification import stored_method
 from conftr.experiments.store import Record, Store, read, write
 from conftr.machine.cluster import HERE, Executor
@@ -91,11 +91,11 @@ def run_sweeps(
     missing, begun = without_record(sweeps, workspace.store), time.monotonic()
     with ExitStack() as locks:
         for sweep in missing:
-            locks.enter_context(alone(workspace.runs / "sweeps" / sweep.name))
+            locks.enter_context(one_process(workspace.runs / "sweeps" / sweep.name))
         outcomes = stages.narrow(missing, measurements(workspace), executor, workspace.display)
         seconds = {"sweep": time.monotonic() - begun}
         for sweep, outcome in zip(missing, outcomes, strict=True):
-            record = {"sweep": _question(sweep)} | outcome | {"made": made(seconds)}
+            record = {"sweep": _question(sweep)} | outcome | {"made": circumstances(seconds)}
             write(path_of(sweep, workspace.store), record)
     return [read(path_of(sweep, workspace.store)) for sweep in sweeps]
 

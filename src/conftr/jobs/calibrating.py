@@ -78,7 +78,7 @@ def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
     return np.asarray(classes)[found]
 
 
-def saved(
+def calibrate_saved(
     model: Path, file: Path, wanted: Roles, task: FitTask, alpha: float | None
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
@@ -146,7 +146,9 @@ def _refuse_training_file(
     return {"learned_from": {name: first[name] for name in ("file", "sha256")}}
 
 
-def outputs(kind: str, file: Path, wanted: Roles, task: FitTask, names: Sequence[str]) -> Result:
+def calibrate_outputs(
+    kind: str, file: Path, wanted: Roles, task: FitTask, names: Sequence[str]
+) -> Result:
     """Thresholds for probabilities or logits, a column for each class, computed anywhere.
 
     names: of the classes, in the order of the columns of an array.

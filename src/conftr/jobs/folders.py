@@ -43,7 +43,7 @@ def report_again(model: Path, out: Path | None) -> Path:
     return report.write(shown, out)
 
 
-def fill(folder: Path, result: Result) -> Path:
+def write_model(folder: Path, result: Result) -> Path:
     """Write the model and its report in one step; gives the path of the report's page.
 
     Where the report cannot be drawn, the model is kept all the same: it took longer to make.

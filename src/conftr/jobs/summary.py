@@ -87,7 +87,7 @@ def _outputs(evidence: Evidence) -> dict[str, Any] | None:
     likeliest = evidence.candidates[0].probabilities.argmax(axis=1)
     shares = (np.bincount(one, minlength=count) / n for one in (evidence.labels, likeliest))
     return {
-        "accuracy": numbers.right(evidence, 0) / n,
+        "accuracy": numbers.count_right(evidence, 0) / n,
         "by_chance": float(np.prod(list(shares), axis=0).sum()),
         "test_rows": n,
     }

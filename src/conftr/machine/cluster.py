@@ -199,11 +199,13 @@ def _connect(ray: Any, address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own = {"num_cpus": cores(), "include_dashboard": False} if address == "local" else {}
     try:
-        _knock(address)
+        _check_answers(address)
         with warnings.catch_warnings():
             # Ray forks only to start programs of its own, which touch nothing of JAX.
             warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
-            _patiently(ray.init, address, log_to_driver=False, logging_level="ERROR", **own)
+            _connect_again_if_aborted(
+                ray.init, address, log_to_driver=False, logging_level="ERROR", **own
+            )
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"There is no Ray cluster at {address!r} ({error}). Start one with "
@@ -211,7 +213,7 @@ def _connect(ray: Any, address: str) -> None:
         ) from error
 
 
-def _patiently(init: Callable[..., Any], address: str, **settings: Any) -> None:
+def _connect_again_if_aborted(init: Callable[..., Any], address: str, **settings: Any) -> None:
     """Connect. The process that serves a client sometimes dies as Ray forks it: then once more."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(ConnectionAbortedError):
@@ -220,7 +222,7 @@ def _patiently(init: Callable[..., Any], address: str, **settings: Any) -> None:
     init(address, **settings)
 
 
-def _knock(address: str) -> None:
+def _check_answers(address: str) -> None:
     """Raise at once where nobody answers; Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdigit():

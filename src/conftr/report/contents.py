@@ -45,7 +45,7 @@ def _data(evidence: Evidence) -> dict[str, Any]:
             for alpha, ratio in zip(alphas, ratios, strict=True)
         ],
         "start": alphas.index(evidence.alpha),
-        "right": numbers.right(evidence, 0),
+        "right": numbers.count_right(evidence, 0),
         "unseen": evidence.unseen,
         "tail": numbers.TAIL,
         "band": numbers.band(evidence) if len(evidence.group_names) == 1 else None,

@@ -44,7 +44,7 @@ def rounded(ratio: float, digits: int) -> str:
     return f"{math.floor(ratio * scale + 0.5 + 1e-9) / scale:.{digits}f}"
 
 
-def some(names: list[str]) -> str:
+def first_names(names: list[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
@@ -172,12 +172,14 @@ def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
         "covered": f"{covered:,}",
         "coverage": share(covered, tests + evidence.unseen),
         "known": share(covered, tests),
-        "lagging": some([f"{one.name} ({share(one.covered, one.tests)})" for one in lagging]),
+        "lagging": first_names(
+            [f"{one.name} ({share(one.covered, one.tests)})" for one in lagging]
+        ),
         "size": mean(sum(group.total for group in groups), tests),
         "single": share(single, tests),
         "low": share(groups[0].low, groups[0].tests),
         "high": share(groups[0].high, groups[0].tests),
-        "behind": some(behind),
+        "behind": first_names(behind),
         "agreeing": f"{len(groups) - len(behind):,}",
     }
 
@@ -195,7 +197,7 @@ def at_stop(alpha: float) -> dict[str, str]:
     }
 
 
-def right(evidence: Evidence, candidate: int) -> int:
+def count_right(evidence: Evidence, candidate: int) -> int:
     """How many test examples have their own class as the likeliest."""
     likeliest = np.argmax(evidence.candidates[candidate].probabilities, axis=1)
     return int(np.count_nonzero(likeliest == evidence.labels))
@@ -203,7 +205,7 @@ def right(evidence: Evidence, candidate: int) -> int:
 
 def accuracy(evidence: Evidence, candidate: int) -> str:
     """Share of test examples whose own class is the likeliest, in words."""
-    return share(right(evidence, candidate), len(evidence.labels))
+    return share(count_right(evidence, candidate), len(evidence.labels))
 
 
 class Curve(NamedTuple):
