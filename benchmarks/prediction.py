@@ -3,7 +3,8 @@
 A table of 20 numbers and a category, 5 million rows, three classes; the program is started as a
 user starts it, and its peak memory is what the system measured. The same rows in a file a tenth as
 long tell what grows with the file and what does not. Needs 3 GB of disk; another size in MB can be
-given as the first argument.
+given as the first argument, and after it options of `conftr fit`, such as `--members extra-trees`:
+without any, it is the default stack.
 """
 
 import json
@@ -80,8 +81,9 @@ def main() -> None:
         place, model = Path(folder), str(Path(folder) / "model")
         frame = rows()
         frame.write_csv(place / "train.csv")
-        arguments = ["--target", "colour", "--method", "cross-entropy", "--out", model, "--quiet"]
-        conftr("fit", str(place / "train.csv"), *arguments)
+        arguments = ["--target", "colour", "--out", model, "--json", *sys.argv[2:]]
+        fitted = conftr("fit", str(place / "train.csv"), *arguments)
+        print(json.loads(fitted.printed)["candidates"][0]["words"], flush=True)
         for size in (megabytes / 10, megabytes):
             count = grow(frame.drop("colour"), place / "new.csv", size)
             for kind in ("csv", "parquet") if size == megabytes else ("csv",):
@@ -91,7 +93,8 @@ def main() -> None:
                 print(
                     f"{size:,.0f} MB of CSV, {count:,} rows, to .{kind}: {done.seconds:.1f} s "
                     f"({done.processors:.1f} s of processors), {size / done.seconds:.0f} MB/s, "
-                    f"{count / done.seconds:,.0f} rows/s, peak memory {done.peak:,.0f} MB",
+                    f"{count / done.seconds:,.0f} rows/s, {count / done.processors:,.0f} rows for "
+                    f"every second of a processor, peak memory {done.peak:,.0f} MB",
                     flush=True,
                 )
 
