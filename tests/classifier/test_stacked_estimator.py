@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 
 import conftr
 from conftr.classifier.asked_members import asked
+from conftr.classifier.dial import WEIGHTS
 from conftr.classifier.testing import evidence_of
 from conftr.conformal.metrics import coverage_law
 from conftr.members.boosted import Boosted
@@ -55,7 +56,7 @@ def test_a_saved_stack_gives_the_same_bits(wished, tmp_path):
 
 def test_the_price_of_a_wish_is_a_curve(wished):
     weights = [one.point.weight for one in wished.dial_]
-    assert weights == [0, 1, 3, 10, 30, 100]
+    assert weights == [0, *WEIGHTS]
     assert sum(one.chosen for one in wished.dial_) == 1
     x, y = frame(300, seed=3)
     shown = evidence_of(wished, x, NAMES[y])
@@ -66,8 +67,8 @@ def test_the_price_of_a_wish_is_a_curve(wished):
     assert chosen.size == pytest.approx(sets.sum(axis=1).mean())
     red, green = (wished.classes_.tolist().index(name) for name in ("red", "green"))
     concerned = np.isin(NAMES[y], ["red", "green"])
-    other = np.where(NAMES[y] == "red", green, red)
-    assert chosen.mixed == pytest.approx(sets[np.arange(300), other][concerned].mean())
+    both = sets[:, [red, green]].all(axis=1)
+    assert chosen.mixed == pytest.approx(both[concerned].mean())
 
 
 def test_a_weight_that_is_given_is_the_one_that_is_followed():

@@ -27,6 +27,7 @@ _BATCH = 1024
 _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
+_DECAY = 100.0  # over the number of rows, of A and b: a head stays near the members
 _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
@@ -35,19 +36,13 @@ class Aim:
     """What a matrix is trained for, as fields of `ConfTr`.
 
     name: for people. loss_matrix: L (K, K), 0 for no class loss. class_weights: omega (K,).
-    size_weight: 0 leaves cross-entropy alone. decay: over the number of rows, that of A and b: for
-        size alone a head stays near the members, and a wish has to move it.
+    size_weight: 0 leaves cross-entropy alone.
     """
 
     name: str
     loss_matrix: Numbers
     class_weights: Numbers
     size_weight: float = 1.0
-    decay: float = 100.0
-
-    def weight_decay(self, n: int) -> float:
-        """The decay of n rows; the fewer, the stronger."""
-        return min(0.1, self.decay / n)
 
 
 class Matrix(NamedTuple):
@@ -168,7 +163,7 @@ def side_by_side(
                 "loss_matrix": [aim.loss_matrix for aim in aims],
                 "class_weights": [aim.class_weights for aim in aims],
                 "size_weight": [aim.size_weight for aim in aims],
-                "weight_decay": [aim.weight_decay(size) for aim in aims],
+                "weight_decay": [min(0.1, _DECAY / size)] * len(aims),
             },
             progress=step,
         )
