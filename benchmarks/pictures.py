@@ -34,6 +34,7 @@ import conftr
 from conftr import data
 from conftr.classifier.division import order, seed_of
 from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.testing import evidence_of
 from conftr.data.user_files import Roles, read
 from conftr.features.frozen_pictures import frozen_pictures
 from conftr.jobs.fitting import FitTask, divided
@@ -51,28 +52,35 @@ def write_pictures(folder: Path, count: int) -> None:
         Image.fromarray(np.asarray(cifar.x_train[i])).save(place / f"{i:05}.png")
 
 
-def stacked(members: str, seed: int) -> Callable[..., dict[str, dict[str, float]]]:
+def sizes(sets: Any, y: Any) -> dict[str, float]:
+    """What sets are worth."""
+    return {
+        "size": float(conftr.inefficiency(sets)),
+        "coverage": float(conftr.coverage(sets, y)),
+    }
+
+
+def stacked(members: str, seed: int) -> Callable[..., dict[str, Any]]:
     """A classifier of ours, at all alphas."""
 
-    def measure(given: Any, parts: Any) -> dict[str, dict[str, float]]:
+    def measure(given: Any, parts: Any) -> dict[str, Any]:
         rest, test = given.take(parts.rest), given.take(parts.test)
         clf = ConformalClassifier(members=members, random_state=seed).fit(rest.X, rest.y)
-        found = {
-            str(alpha): {
-                "size": clf.set_size(test.X, alpha=alpha),
-                "coverage": clf.coverage(test.X, test.y, alpha=alpha),
-            }
-            for alpha in ALPHAS
+        shown = evidence_of(clf, test.X, test.y)
+        (kept, *_), y = shown.candidates, shown.labels
+        found: dict[str, Any] = {
+            str(alpha): sizes(shown.made(kept.standing, alpha), y) for alpha in ALPHAS
         }
-        return found | {"accuracy": clf.score(test.X, test.y), "chosen": clf.candidates_[0].words}
+        accuracy = float((kept.probabilities.argmax(1) == y).mean())
+        return found | {"accuracy": accuracy, "chosen": clf.candidates_[0].words, "why": clf.why_}
 
     return measure
 
 
-def logistic(seed: int) -> Callable[..., dict[str, dict[str, float]]]:
+def logistic(seed: int) -> Callable[..., dict[str, Any]]:
     """Logistic regression on frozen features, and one threshold."""
 
-    def measure(given: Any, parts: Any) -> dict[str, dict[str, float]]:
+    def measure(given: Any, parts: Any) -> dict[str, Any]:
         features = frozen_pictures(given.X.shape[1:]).encode(given.X).astype(np.float64)
         rest, test = parts.rest, parts.test
         n = ConformalClassifier(random_state=seed)._divide(
@@ -85,14 +93,10 @@ def logistic(seed: int) -> Callable[..., dict[str, dict[str, float]]]:
         tested = conftr.thr(model.predict_log_proba(features[test]))
         labels = {name: i for i, name in enumerate(classes)}
         y = np.array([labels[name] for name in given.y])
-        found = {}
+        found: dict[str, Any] = {}
         for alpha in ALPHAS:
             tau = conftr.calibrate(held, y[rest[n.calibration]], alpha)
-            sets = conftr.predict_set(tested, tau)
-            found[str(alpha)] = {
-                "size": float(conftr.inefficiency(sets)),
-                "coverage": float(conftr.coverage(sets, y[test])),
-            }
+            found[str(alpha)] = sizes(conftr.predict_set(tested, tau), y[test])
         return found | {"accuracy": float((tested.argmax(1) == y[test]).mean())}
 
     return measure

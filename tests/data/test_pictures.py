@@ -1,5 +1,6 @@
 """Picture files: one rule for every kind, and words for every broken one."""
 
+import contextlib
 import io
 import os
 import struct
@@ -143,7 +144,7 @@ def test_what_is_no_file_is_refused_in_words(tmp_path):
     (tmp_path / "folder.png").mkdir()
     os.mkfifo(tmp_path / "pipe.png")  # opening it would wait for ever
     for name in ("a.png", "none.png", "folder.png", "pipe.png", "nul\0.png"):
-        with pytest.raises(PictureError, match="is not there|is no file|cannot be opened"):
+        with pytest.raises(PictureError, match=r"is not there|is no file|cannot be opened"):
             decoded(tmp_path / name, (8, 8, 3))
 
 
@@ -156,10 +157,8 @@ def test_damaged_bytes_never_get_through_as_another_error(tmp_path, kind):
         for place in rng.integers(0, len(damaged), 8):
             damaged[place] = rng.integers(0, 256)
         path.write_bytes(bytes(damaged))
-        try:
+        with contextlib.suppress(PictureError):  # and nothing else
             assert decoded(path, (8, 8, 3)).shape == (8, 8, 3)
-        except PictureError as refused:
-            assert str(refused)
 
 
 def test_files_are_rows_that_can_be_taken_and_decoded_some_at_a_time(tmp_path):

@@ -174,11 +174,12 @@ def _opened(path: Path) -> Iterator[Any]:
 
 def _check_file(path: Path) -> None:
     try:
-        if not path.is_file():
-            raise PictureError("is not there" if not path.exists() else "is no file")
-        size = path.stat().st_size
-    except (OSError, ValueError) as fault:  # a NUL in the name, a loop of links, no permission
+        is_there, is_file = path.exists(), path.is_file()
+        size = path.stat().st_size if is_file else 0
+    except (OSError, ValueError) as fault:  # a NUL in the name, no permission
         raise PictureError("cannot be opened") from fault
+    if not is_file:
+        raise PictureError("is no file" if is_there else "is not there")
     if not size:
         raise PictureError("is empty")
 
