@@ -1,6 +1,7 @@
 """Frozen ImageNet features: one picture's never depend on another's, and the encoder is known."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -56,6 +57,7 @@ def test_another_encoder_is_refused():
     reader = frozen_pictures.frozen_pictures((20, 24, 3))
     told = json.loads(json.dumps(reader.to_json()))
     assert codes.from_json(told) is reader
+    assert pickle.loads(pickle.dumps(reader)) is reader
     told["encoder"]["sha256"] = "0" * 64
     with pytest.raises(EncoderError, match="install the first, or fit again"):
         codes.from_json(told)

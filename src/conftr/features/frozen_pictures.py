@@ -78,6 +78,10 @@ class FrozenPictures:
         height, width, channels = (*self.inputs, 1)[:3]
         return height, width, channels
 
+    def __reduce__(self) -> Any:
+        """Sent to another process, it is the one reader of such pictures there."""
+        return frozen_pictures, (self.inputs,)
+
     def to_json(self) -> Json:
         """As plain data."""
         return {

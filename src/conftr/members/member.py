@@ -72,7 +72,7 @@ class MemberRows:
     weights: Numbers | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     texts: Sequence[str] | None = None
-    _others: dict[int, MemberRows] = field(default_factory=dict, repr=False)
+    _others: list[MemberRows] = field(default_factory=list, repr=False)
 
     def read_by(self, reader: Any, encode: Callable[[Any], Any] | None = None) -> MemberRows:
         """The same rows as another reader reads them, which it does once for all who ask.
@@ -81,10 +81,12 @@ class MemberRows:
             reader: It lives as long as these rows do.
             encode: In place of `reader.encode`, where somebody watches.
         """
-        found = self if reader is self.reader else self._others.get(id(reader))
+        known = (one for one in (self, *self._others) if one.reader is reader)
+        found = next(known, None)
         if found is None:
-            found = self._others[id(reader)] = replace(self, _others={})
+            found = replace(self, _others=[])
             found.__dict__["reader"] = reader  # where a cached_property looks first
+            self._others.append(found)
         if "inputs" not in found.__dict__:
             found.__dict__["inputs"] = (encode or reader.encode)(self.X)
         return found
