@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
+from conftr.classifier import estimator
 from conftr.classifier.cross_conformal import equal_folds
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.testing import evidence_of
@@ -145,3 +146,20 @@ def test_coverage_is_above_the_promise():
     assert conftr.cross_promise(60, 10, 0.2) == pytest.approx(0.6 - (1 - 10 / 60) / 11)
     assert mean > conftr.cross_promise(60, 10, 0.2)
     assert abs(mean - 0.8) < 4 * error + 0.03
+
+
+def test_rows_of_weight_0_train_no_fold(monkeypatch):
+    """Neither members nor a head; they calibrate like all others."""
+    seen = []
+    before = estimator._stacked
+
+    def stacked(rows, *others):
+        seen.append(len(rows.labels))
+        return before(rows, *others)
+
+    monkeypatch.setattr(estimator, "_stacked", stacked)
+    weights = (np.arange(62) % 3 > 0) * 1.0
+    ConformalClassifier(members=GaussianNB(), cross_conformal=5, random_state=0).fit(
+        X, Y, sample_weight=weights
+    )
+    assert max(seen) <= weights.sum()

@@ -382,8 +382,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members = None if isinstance(wanted, str) else wanted
         fitted, own = [], []
         for fold in equal_folds(rows, self.cross_conformal):
-            given = self._member_rows(X, y, found, fold.train, members, fit_params)
-            task = self._task(ALL, None, fold.train, time.monotonic())
+            train = self._with_weight(y, Division(fold.train, rows[:0], rows[:0]), fit_params).train
+            given = self._member_rows(X, y, found, train, members, fit_params)
+            task = self._task(ALL, None, train, time.monotonic())
             fitted.append(_stacked(given, task, members, None, self.executor or HERE))
             said = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
             own.append(said.scores[np.arange(len(fold.held)), found[fold.held]])
