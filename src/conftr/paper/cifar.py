@@ -16,7 +16,7 @@ from conftr.paper.exhibits import ACCURACY, Cell, Line, published
 from conftr.paper.runs import METHODS, NAMES, run
 from conftr.paper.settings import settings_of
 from conftr.search.attempts import Evaluation, Training
-from conftr.search.text import schedule
+from conftr.search.text import schedule, score
 
 _TRIALS = 3  # of MLPs on features, which take long
 # What a head changes in the settings of its dataset, for all methods, then as printed for one.
@@ -92,7 +92,8 @@ def averaged(members: tuple[int, ...]) -> Specification:
         resampled=False,
     )
     name = f"member-{members[0]}" if len(members) == 1 else "members-averaged"
-    return Specification(name, training, Evaluation(settings_of(dataset).alphas), trials=1)
+    measured = Evaluation(settings_of(dataset).alphas, scores=(score("thr"),))
+    return Specification(name, training, measured, trials=1)
 
 
 def _as_they_are() -> list[Line]:

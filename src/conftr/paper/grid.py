@@ -57,25 +57,6 @@ _ON_CIFAR: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "tau": (-0.1, -0.01),
     },
 }
-# Heads of the ensemble, which train on a ninth of the pictures: on three divisions of them.
-_ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "cross-entropy-tuned": {
-        "learning_rate": (0.05, 0.01),
-        "weight_decay": (0.0, 5e-4),
-        "epochs": (50, 150),
-    },
-    "conftr": {
-        "learning_rate": (0.05, 0.01),
-        "temperature": (0.1, 1),
-        "target_size": (0, 1),
-    },
-    "conftr-class": {
-        "learning_rate": (0.05, 0.01),
-        "temperature": (0.1, 1),
-        "size_weight": (0.1, 1),
-        "target_size": (1,),
-    },
-}
 _MANY = 10**6  # rows: no batch of these is left out
 
 
@@ -88,18 +69,12 @@ def whole_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
 def thinned_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
     """What our searches tried, in stages that two cores finish in minutes or hours."""
     if dataset.startswith("cifar"):
-        return _on(dataset, _heads(dataset, methods))
+        grids = {m: {"batch_size": (500,)} | dict(_ON_CIFAR[m]) for m in methods if m in _ON_CIFAR}
+        return _on(dataset, SettingsFile(by_method=grids))
     (epochs,) = settings_of(dataset).shared["epochs"]
     batches = _BATCHES.get(dataset, (500, 100))
     stages = _STAGES[dataset]
     return _on(dataset, coarse(methods, rows=_MANY, epochs=epochs, batches=batches, stages=stages))
-
-
-def _heads(dataset: str, methods: Sequence[str]) -> SettingsFile:
-    of_members = dataset == "cifar10-members"
-    known = _ON_MEMBERS if of_members else _ON_CIFAR
-    grids = {m: {"batch_size": (500,)} | dict(known[m]) for m in methods if m in known}
-    return SettingsFile(by_method=grids, stages=(Stage(repeats=3 if of_members else 1),))
 
 
 def _values(method: str) -> dict[str, Sequence[Any]]:

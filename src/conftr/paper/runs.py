@@ -45,11 +45,14 @@ METHODS: Mapping[str, str] = {
     "conftr-for-aps": "ConfTr, tuned for APS",
     "conftr-class-for-aps": "ConfTr + L_class, tuned for APS",
 }
-# Scores that are measured, where that takes longer than training: of 100 classes, those in tables.
+_CONFTR = ("conftr", "conftr-class")
+# Scores that are measured, where that takes longer than training: those in tables.
 _SCORES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("cifar100-imagenet", method): ("thr", "aps") for method in ("bel", "conftr", "conftr-class")
+    **{("cifar100-imagenet", method): ("thr", "aps") for method in ("bel", *_CONFTR)},
+    **{("cifar10-members", method): ("thr",) for method in ("cross-entropy-tuned", *_CONFTR)},
+    ("cifar10-members", "cross-entropy"): ("thr", "thr_logits", "aps"),
 }
-_TRIALS = {"emnist-test": 5, "cifar100-imagenet": 5}
+_TRIALS = {"emnist-test": 5, "cifar10-members": 3, "cifar100-imagenet": 5}
 
 
 def measured_at(dataset: str) -> float:
@@ -75,7 +78,7 @@ def run(
         dataset: its name.
         method: its name.
         name: in file names; the method's own if None.
-        trials: 5 on EMNIST and CIFAR-100, else 10, if None.
+        trials: 5 on EMNIST and CIFAR-100, 3 on ensembles, else 10, if None.
         settings: to change.
         alpha: to train for; measured is at the dataset's own.
         resampled: whether training sets are drawn; as the paper's numbers tell, if None.

@@ -81,6 +81,6 @@ def _recipe(
 
 
 CIFAR10_RESNET34 = _recipe("cifar10-resnet34", "cifar10", views=5, width=32)
-CIFAR10_MEMBERS = _recipe("cifar10-members", "cifar10", views=5, width=10 * MEMBERS, rows=HELD)
+CIFAR10_MEMBERS = _recipe("cifar10-members", "cifar10", views=2, width=10 * MEMBERS, rows=HELD)
 CIFAR100_IMAGENET = _recipe("cifar100-imagenet", "cifar100", views=1, width=256, whitened=True)
 RECIPES = (CIFAR10_RESNET34, CIFAR10_MEMBERS, CIFAR100_IMAGENET)
