@@ -49,7 +49,7 @@ _CONFTR = ("conftr", "conftr-class")
 # Scores that are measured, where that takes longer than training: those in tables.
 _SCORES: Mapping[tuple[str, str], tuple[str, ...]] = {
     **{("cifar100-imagenet", method): ("thr", "aps") for method in ("bel", *_CONFTR)},
-    **{("cifar10-members", method): ("thr",) for method in ("cross-entropy-tuned", *_CONFTR)},
+    **{("cifar10-members", method): ("thr",) for method in _CONFTR},
     ("cifar10-members", "cross-entropy"): ("thr", "thr_logits", "aps"),
 }
 _TRIALS = {"emnist-test": 5, "cifar10-members": 3, "cifar100-imagenet": 5}
