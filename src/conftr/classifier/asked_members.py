@@ -30,6 +30,7 @@ Asked: TypeAlias = str | tuple[Member, ...]
 
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
 _PIXELS = 1024  # numbers of a picture beyond which no trees are
+_OF_VECTORS = 30.0  # the penalty of a linear model on the many numbers of a text
 _BOOSTED = 20  # classes beyond which no boosted trees are
 _STEPS = 1000  # of networks of convolutions, about
 _CONVOLVED = 16  # pixels of the shorter side that convolutions take
@@ -114,7 +115,7 @@ def _on_features() -> list[Member]:
 
 
 def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
-    """A linear model of n-grams, networks on vectors; trees where a table is beside the texts.
+    """Linear models of n-grams and of vectors, networks; trees where a table is beside the texts.
 
     Networks meet a part of the numbers of a text, drawn anew in every step: they are many, and say
     the same in several ways. A tree asks about single numbers, of which none says much.
@@ -123,10 +124,10 @@ def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
     from conftr.training import LeaveOut
 
     networks = [
-        Network(name, (WEAK,), seeds=2, hidden=(256,), augmentation=LeaveOut(share))
+        Network(name, (WEAK,), hidden=(256,), augmentation=LeaveOut(share))
         for name, share in (("network", 0.5), ("network on few inputs", 0.7))
     ]
-    found: list[Member] = [NgramLogistic(), *networks]
+    found: list[Member] = [NgramLogistic(), *networks, Logistic(strength=_OF_VECTORS)]
     if reader.table is not None:
         found += [Forest(EXTRA), *_boosted(rows)]
     return found

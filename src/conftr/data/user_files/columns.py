@@ -63,13 +63,27 @@ def notes(frame: pl.DataFrame) -> Iterator[str]:
             )
 
 
+def not_to_be_read(frame: pl.DataFrame, categories: Collection[str]) -> pl.DataFrame:
+    """The same frame; declared categories that look like sentences have polars' type for them.
+
+    Texts are recognised among strings, and what the user says to be names must not be.
+    """
+    named = [name for name in categories if name in frame.columns and _holds_texts(frame[name])]
+    return frame.with_columns(pl.col(named).cast(pl.Categorical))
+
+
+def _holds_texts(column: pl.Series) -> bool:
+    known = column.drop_nulls()
+    if known.dtype != pl.String:
+        return False
+    return are_sentences(known.unique(maintain_order=True).to_list(), len(known))
+
+
 def _is_name(known: pl.Series) -> bool:
     """Texts or whole numbers of which no two are equal."""
     if not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical, pl.Enum)):
         return False
-    if not (len(known) > 20 and known.n_unique() == len(known)):
-        return False
-    return known.dtype != pl.String or not are_sentences(known.to_list(), len(known))
+    return len(known) > 20 and known.n_unique() == len(known) and not _holds_texts(known)
 
 
 def _numbers_or_texts(column: pl.Series) -> pl.Series:

@@ -275,8 +275,7 @@ def _table(path: Path, wanted: Roles) -> UserData:
     if frame.is_empty():
         raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
     X = columns.usable(whole.drop(wanted.target, *wanted.drop), texts).filter(known)
-    # Texts are recognised among strings, so that what is said to be names must be something else.
-    X = X.with_columns(pl.col(set(wanted.categories) & set(X.columns)).cast(pl.Categorical))
+    X = columns.not_to_be_read(X, wanted.categories)
     notes = [*_left_out(len(whole) - len(frame), wanted.target), *columns.notes(X)]
     X = X.select(column for column in X.iter_columns() if column.null_count() < len(X))
     if not X.width:
