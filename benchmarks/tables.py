@@ -160,7 +160,7 @@ def ours(seconds: float) -> Callable[[Problem], dict[float, np.ndarray]]:
         tasks = [
             StackTask(range(problem.table.classes), alpha, seed=problem.seed) for alpha in ALPHAS
         ]
-        stacks = [finish(fitted, rows.labels, task, left).stack for task in tasks]
+        stacks = [finish(fitted, rows.labels, task, folds, left).stack for task in tasks]
         return dict(zip(ALPHAS, logits_of(stacks, problem.held), strict=True))
 
     return run

@@ -7,6 +7,7 @@ import conftr
 from conftr.classifier import dial
 from conftr.classifier.calibration import CLASS
 from conftr.classifier.choosing_head import StackTask, choose_head
+from conftr.classifier.cross_fitting import divide, known_out_of_fold
 from conftr.conformal.arrays import log_softmax
 
 CLASSES = ["a", "b", "c", "d"]
@@ -92,3 +93,29 @@ def test_thresholds_by_class_are_measured_as_such():
     good, labels = confused()
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, by=CLASS))
     assert found.measured[0].size == pytest.approx(1.5, abs=0.6)
+
+
+def test_rows_alone_in_their_class_do_not_hide_which_head_is_better():
+    """They are a fifth of the rows, and alpha a tenth: with them all sets hold every class."""
+    good, labels = confused()
+    labels = np.concatenate([labels, np.arange(4, 204)])
+    logits = np.concatenate([good, noise(200)])
+    said = np.concatenate([logits, np.full((1000, 200), -20.0)], axis=1)
+    known = known_out_of_fold(labels, divide(labels, 5, 0))
+    assert known.tolist() == list(range(800))
+    task = StackTask(range(204), 0.1)
+    assert choose_head([said], labels, task).measured[0].size > 100
+    found = choose_head([said], labels, task, known)
+    assert found.measured[0].size < 4
+    assert found.why.endswith("Rows that are alone in their class, 200, are not among these.")
+
+
+def test_copies_of_one_row_are_alone_in_their_class():
+    labels = np.array([0, 0, 0, 1, 1])
+    folds = divide(labels, 5, 0, np.array([0, 1, 2, 3, 3]))
+    assert known_out_of_fold(labels, folds).tolist() == [0, 1, 2]
+
+
+def test_where_every_class_has_one_row_all_are_measured():
+    labels = np.arange(4)
+    assert known_out_of_fold(labels, divide(labels, 5, 0)).tolist() == [0, 1, 2, 3]

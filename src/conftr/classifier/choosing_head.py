@@ -28,7 +28,7 @@ from conftr.classifier.separating import wishes_of
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.scores import thr
 from conftr.conformal.shaping import Shape
-from conftr.members.member import Fold, Numbers
+from conftr.members.member import Fold, Numbers, Rows
 
 Labels: TypeAlias = npt.NDArray[Any]
 
@@ -108,15 +108,20 @@ class _Rows:
         return _Candidate(found, logits, costs(logits, self.question))
 
 
-def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> ChosenHead:
+def choose_head(
+    said: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows | None = None
+) -> ChosenHead:
     """The head with the smallest sets, in doubt the simplest.
 
     Args:
         said: Out-of-fold log-probabilities (n, K) of each member.
         labels: Classes of the rows, (n,).
         task: What is wanted.
+        known: The rows to learn from and to measure, as `known_out_of_fold` finds them; None for
+            all.
     """
-    places, rows = _rows(said, labels, task)
+    known = np.arange(len(labels)) if known is None else known
+    places, rows = _rows(said, labels, task, known)
     tried = _linear(rows)[: 1 if task.head == BY_MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
     if _wants_trained(rows, task):
@@ -134,7 +139,7 @@ def choose_head(said: Sequence[Numbers], labels: Labels, task: StackTask) -> Cho
     others = sorted((one for one in tried if one is not kept), key=_mean_cost)
     measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
     heads = {weight: one.head for weight, one in by_weight.items()}
-    why = _why(kept, tried[0], curve, point, task)
+    why = _why(kept, tried[0], curve, point, task) + _unknown(len(labels) - len(known))
     return ChosenHead(kept.head, places, why, measured, curve, point, heads)
 
 
@@ -152,13 +157,14 @@ def question_of(labels: Labels, task: StackTask, rows: npt.NDArray[np.intp]) -> 
     )
 
 
-def _rows(said: Sequence[Numbers], labels: Labels, task: StackTask) -> tuple[list[int], _Rows]:
+def _rows(
+    said: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows
+) -> tuple[list[int], _Rows]:
     """The members that are heard, and rows to learn from, as many as it takes."""
-    n, classes = len(labels), len(task.classes)
-    chosen = np.arange(n)
+    n, classes, chosen = len(known), len(task.classes), known
     most = int(min(_ROWS, max(1000, _ENTRIES / classes)))
     if n > most:
-        chosen = np.sort(np.random.default_rng([task.seed, 3]).permutation(n)[:most])
+        chosen = known[np.sort(np.random.default_rng([task.seed, 3]).permutation(n)[:most])]
     labels, said = labels[chosen], [own[chosen] for own in said]
     question = question_of(labels, task, chosen)
     places = _heard(said, labels)
@@ -336,6 +342,11 @@ def _why(
     weighed = " as the wishes weigh it" * (point is not None)
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
     return f"{told}{weighed}{beside}."
+
+
+def _unknown(rows: int) -> str:
+    """A sentence on the rows that nothing was measured on, if there are some."""
+    return f" Rows that are alone in their class, {rows:,}, are not among these." * (rows > 0)
 
 
 def _price(curve: Sequence[Point], point: Point, *, found: bool) -> str:

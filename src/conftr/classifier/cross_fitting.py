@@ -19,7 +19,7 @@ import numpy.typing as npt
 from conftr.classifier import deadlines
 from conftr.classifier.deadlines import TimeIsUp
 from conftr.machine.cluster import HERE, Executor
-from conftr.members.member import FittedMember, Fold, Member, MemberRows, Numbers
+from conftr.members.member import FittedMember, Fold, Member, MemberRows, Numbers, Rows
 
 Report: TypeAlias = Callable[[str, int, int], None]
 
@@ -70,6 +70,17 @@ def divide(
     of_example[by_class] = np.arange(n) % min(count, n)
     fold, places = of_example[example.reshape(-1)], range(min(count, n))
     return [Fold(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in places]
+
+
+def known_out_of_fold(labels: npt.NDArray[Any], folds: Sequence[Fold]) -> Rows:
+    """The rows whose class the models that answer for them have met; all, if there are none.
+
+    A class with one example is in no other fold: nobody could give its row the right answer, and
+    such rows would hide which members and heads give it to the others.
+    """
+    met = [held[np.isin(labels[held], labels[train])] for train, held in folds]
+    found = np.sort(np.concatenate(met))
+    return found if len(found) else np.arange(len(labels))
 
 
 def cross_fit(

@@ -23,7 +23,14 @@ from conftr.classifier.choosing_head import (
     choose_head,
     question_of,
 )
-from conftr.classifier.cross_fitting import FOLDS, CrossFitted, LeftOut, cross_fit, divide
+from conftr.classifier.cross_fitting import (
+    FOLDS,
+    CrossFitted,
+    LeftOut,
+    cross_fit,
+    divide,
+    known_out_of_fold,
+)
 from conftr.classifier.dial import DialPoint
 from conftr.classifier.stack import Stack
 from conftr.machine import digests
@@ -87,16 +94,17 @@ def fit_stack(
     if len(found) == 1 and task.shape is None and _is_of_the_user(found[0]):
         return _fit_once(found[0], rows, task)
     _encode(found, rows, task)
+    folds = divide(rows.labels, FOLDS, task.seed, examples)
     fitted, left = cross_fit(
         found,
         rows,
-        divide(rows.labels, FOLDS, task.seed, examples),
+        folds,
         seed=task.seed,
         report=task.report,
         until=task.until,
         executor=executor,
     )
-    return finish(fitted, rows.labels, task, left)
+    return finish(fitted, rows.labels, task, folds, left)
 
 
 def _encode(members: Sequence[Member], rows: MemberRows, task: StackTask) -> None:
@@ -134,17 +142,19 @@ def finish(
     fitted: Sequence[CrossFitted],
     labels: npt.NDArray[Any],
     task: StackTask,
+    folds: Sequence[Fold],
     left: Sequence[LeftOut] = (),
 ) -> FittedStack:
     """Find the head of members that are fitted; the same members can serve several tasks."""
     seconds = {one.member.name: one.seconds for one in fitted}
     if len(fitted) == 1 and task.shape is None:
         return FittedStack(Stack((fitted[0].member,), None), {}, None, list(left), seconds)
-    chosen = choose_head([one.logits for one in fitted], labels, task)
-    question = question_of(labels, task, np.arange(len(labels)))
+    known = known_out_of_fold(labels, folds)
+    chosen = choose_head([one.logits for one in fitted], labels, task, known)
+    question = question_of(labels[known], task, known)
     alone = {
         one.member.name: (
-            MeasuredModel(one.member.name, float(costs(one.logits, question).mean())),
+            MeasuredModel(one.member.name, float(costs(one.logits[known], question).mean())),
             Stack((one.member,), None),
         )
         for one in fitted
