@@ -37,7 +37,7 @@ from sklearn.preprocessing import StandardScaler
 
 import conftr
 from conftr import data
-from conftr.classifier.division import order, seed_of
+from conftr.classifier.division import divide, order, seed_of
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.testing import evidence_of
 from conftr.data.user_files import Roles, read
@@ -88,16 +88,15 @@ def logistic(seed: int) -> Callable[..., dict[str, Any]]:
     def measure(given: Any, parts: Any) -> dict[str, Any]:
         features = frozen_pictures(given.X.shape[1:]).encode(given.X).astype(np.float64)
         rest, test = parts.rest, parts.test
-        n = ConformalClassifier(random_state=seed)._divide(
-            np.unique(given.y[rest], return_inverse=True)[1], parts.drawn, "auto"
-        )
+        labels = np.unique(given.y[rest], return_inverse=True)[1]
+        n = divide(labels, parts.drawn, alpha=0.1, seed=seed_of(seed), validation=0)
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=300))
         model.fit(features[rest[n.train]], given.y[rest[n.train]])
         classes = list(model.classes_)
         held = conftr.thr(model.predict_log_proba(features[rest[n.calibration]]))
         tested = conftr.thr(model.predict_log_proba(features[test]))
-        labels = {name: i for i, name in enumerate(classes)}
-        y = np.array([labels[name] for name in given.y])
+        places = {name: i for i, name in enumerate(classes)}
+        y = np.array([places[name] for name in given.y])
         found: dict[str, Any] = {}
         for alpha in ALPHAS:
             tau = conftr.calibrate(held, y[rest[n.calibration]], alpha)
