@@ -104,6 +104,7 @@ def test_commands_are_such_as_the_program_takes(page):
         command.make_context(words[0], words[1:], parent=context)
 
 
+@pytest.mark.slow  # runs a whole story
 def test_commands_print_what_is_shown(tmp_path):
     """Of the one story that trains nothing, and so ends nearly the same everywhere."""
     page = (ROOT / "docs" / "own-data.md").read_text()

@@ -471,6 +471,7 @@ def broken_saves(memory):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow  # a save killed before each of its steps
 def test_whenever_a_save_is_killed_model_and_report_agree(broken_saves):
     """SIGKILL before each step on the disk: old or new, and never a report of the other one."""
     whole, *ended = broken_saves

@@ -10,6 +10,8 @@ from conftr.classifier.choosing_head import StackTask, choose_head
 from conftr.classifier.cross_fitting import divide, known_out_of_fold
 from conftr.conformal.arrays import log_softmax
 
+pytestmark = pytest.mark.usefixtures("short_training_of_heads")
+
 CLASSES = ["a", "b", "c", "d"]
 
 

@@ -14,6 +14,8 @@ from conftr.members.member import MemberError, MemberRows
 from conftr.members.scikit import Scikit
 from small_table import frame
 
+pytestmark = pytest.mark.usefixtures("short_training_of_heads")
+
 SMALL = [Logistic(), Forest(trees=20)]
 CLASSES = ["red", "green", "blue"]
 

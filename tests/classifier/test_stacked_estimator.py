@@ -17,6 +17,8 @@ from conftr.members.logistic import Logistic
 from conftr.members.scikit import Scikit
 from small_table import frame
 
+pytestmark = pytest.mark.usefixtures("short_training_of_heads")
+
 NAMES = np.array(["red", "green", "blue"])
 SMALL = [Logistic(), Forest(trees=8)]
 WISH = conftr.Shape(avoid=[("red", "green")])

@@ -1021,6 +1021,7 @@ def test_standard_output_is_for_results_alone(streams):
     assert done.stderr == "from another language\nfrom another process\nmore\n"
 
 
+@pytest.mark.slow  # a process for each way to close it
 def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
     asked = f"predict {outside / 'model'} {outside / 'p.csv'}"
     program = f"{sys.executable} -m conftr {asked}"

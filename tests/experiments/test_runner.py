@@ -188,6 +188,7 @@ LONG = """
 """
 
 
+@pytest.mark.slow  # kills processes at many moments
 def test_a_killed_run_goes_on_and_ends_in_the_same_record(tmp_path, steps):
     place = tmp_path / "killed"
     code = [sys.executable, "-c", textwrap.dedent(LONG), str(place)]
