@@ -116,10 +116,10 @@ def test_commands_print_what_is_shown(tmp_path):
 def test_the_readme_says_what_was_measured():
     page = (ROOT / "docs" / "own-data.md").read_text()
     row = re.search(r"^\| clothes, alpha 0.05 \|.*$", page, re.MULTILINE)[0]
-    before, after, plain, size = (cell.strip() for cell in row.split("|")[3:7])
+    mixed, _, sizes = ([one.strip() for one in cell.split(",")] for cell in row.split("|")[3:6])
+    plain, size = (f"{float(one):.2f}" for one in sizes)
     readme = " ".join((ROOT / "README.md").read_text().split())
-    before, after = (float(share.removesuffix("%")) for share in (before, after))
-    assert f"hold both from {before:.0f} % to {after:.0f} %" in readme
+    assert f"hold both from {mixed[0]} to {mixed[1]}" in readme
     assert f"the mean set from {plain} to {size} classes" in readme
 
 

@@ -175,7 +175,7 @@ def test_predict_writes_p_values_where_asked(model, place, tmp_path):
 def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):
     asked = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
     done = ran(*asked, "--keep", "id", "--alpha", 0.0001)
-    assert "too few for alpha = 0.0001, which needs at least 9999" in done.stderr
+    assert "too few for alpha = 0.0001, which needs at least 9,999" in done.stderr
     with pytest.warns(CalibrationWarning, match="too few for alpha"):
         artefact.load(model).predict_set(rows(5, 1).drop("id", "colour"), alpha=0.0001)
 

@@ -29,14 +29,12 @@ class DPI(EntropyBound):
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
+        logits = checks.logits_array(logits, values=False)
+        labels = checks.labels_array(labels, logits)
         found, xp = self.predicted(logits, labels), library(logits)
         p = xp.exp(log_softmax(found.logits))
         inside = xp.mean(total(p * found.sets, 1))
         outside = xp.mean(total(p * sigmoid(-found.above), 1))
         expected = (1 - self.alpha) * xp.log(inside + _EPSILON)
         expected = expected + self.alpha * xp.log(outside + _EPSILON)
-        return (
-            entropy(self.alpha)
-            + cross_entropy(logits, checks.labels_array(labels, logits))
-            + expected
-        )
+        return entropy(self.alpha) + cross_entropy(logits, labels) + expected
