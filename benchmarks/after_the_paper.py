@@ -20,15 +20,15 @@ from conftr.experiments.runner import Workspace
 from conftr.experiments.specification import stored_method
 from conftr.experiments.sweeping import path_of, run_sweeps
 from conftr.machine.progress import SILENT
+from conftr.paper.later import METHODS
 from conftr.search.grids import equal_budget
-from conftr.search.methods import LATER, objective_of
+from conftr.search.methods import objective_of
 from conftr.search.settings import Stage
 from conftr.search.space import configured
 from conftr.search.sweeps import sweeps
 from conftr.search.text import SCORES
 from entries import keep
 
-METHODS = ("cross-entropy-tuned", "conftr", "conftr-class", *LATER)
 ROOT = Path(__file__).parents[1]
 KEPT = part("kept_for_a_head", share=0.1, at_most=5000, seed=0)
 

@@ -81,6 +81,15 @@ def test_what_has_not_been_run_is_said(tmp_path):
     assert "[01234567](../results/records/one-0123456789abcdef.json)" in page
 
 
+def test_a_table_names_the_methods_that_it_lacks(tmp_path):
+    stored(tmp_path, "emnist-test")
+    (table,) = tables(Store(tmp_path), lambda path: path.stem)
+    said = table.remarks[-1]
+    assert said.startswith("Not run here: conftr, conftr-class, label-smoothing, focal, ")
+    assert "emnist-test --methods conftr,conftr-class,label-smoothing,focal," in said
+    assert "cross-entropy-tuned" not in said
+
+
 def test_every_entry_that_is_stored_has_its_files():
     store = Store(Path(__file__).parents[2] / "results")
     for dataset in TITLES:

@@ -15,10 +15,12 @@ from conftr.experiments.specification import shown_method
 from conftr.experiments.store import Record, Store, read
 from conftr.machine.table import RECORD, Table
 from conftr.paper.sentences import remarks
+from conftr.search.methods import LATER
 
 KEY = "later"
 TITLE = "After the paper: later methods under one protocol"
 COMMAND = "python benchmarks/after_the_paper.py"
+METHODS = ("cross-entropy-tuned", "conftr", "conftr-class", *LATER)
 LONG_TAIL = "fashion-mnist-long-tail"
 TITLES = {
     "mnist": "MNIST, linear, alpha = .01",
@@ -64,12 +66,22 @@ def tables(store: Store, link: Link) -> Iterator[Table]:
         if found:
             make = _long_tailed if dataset == LONG_TAIL else _compared
             texts = [remark.text for remark in remarks(f"{KEY}-{dataset}")]
+            texts.extend(_not_run(dataset, found))
             yield make(title, found, link)._replace(remarks=texts)
 
 
 def missing(store: Store) -> list[str]:
     """The datasets that have not been run."""
     return [dataset for dataset in TITLES if not entries(store, dataset)]
+
+
+def _not_run(dataset: str, found: list[Entry]) -> Iterator[str]:
+    """A sentence on the methods that a dataset's table lacks, if there are any."""
+    known = {entry.method for entry in found}
+    rest = [method for method in METHODS if method not in known]
+    if rest:
+        command = f"{COMMAND} {dataset} --methods {','.join(rest)}"
+        yield f"Not run here: {', '.join(rest)}. `{command}` does that."
 
 
 def _compared(title: str, found: list[Entry], link: Link) -> Table:
