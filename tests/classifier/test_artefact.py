@@ -343,6 +343,46 @@ def test_what_fits_the_manifest_but_is_no_classifier(saved, content):
         conftr.load(saved)
 
 
+@pytest.mark.parametrize("head", ["nonsense", 3, None, ["mean"]])
+def test_a_head_that_is_none_is_refused(outputs_only, tmp_path, head):
+    conftr.save(outputs_only, tmp_path)
+    told = json.loads((inside(tmp_path) / "settings.json").read_text())
+    told["parameters"]["head"] = head
+    forge(tmp_path, "settings.json", json.dumps(told).encode())
+    with pytest.raises(ArtefactError, match="must name as head one of auto, mean"):
+        conftr.load(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def of_a_table():
+    """A classifier of a data frame with a column of numbers and one of categories."""
+    x = pd.DataFrame({"length": X[:, 0], "colour": np.where(X[:, 1] > 0, "red", "blue")})
+    return fitted(x=x, members="logistic", method="auto", model=None, epochs=None)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"colour": {"levels": "red", "gap": False}},
+        {"colour": {"levels": ["red", "red"], "gap": False}},
+        {"colour": {"levels": ["red", 3], "gap": False}},
+        {"colour": {"levels": [["red"]], "gap": False}},
+        {"colour": {"levels": ["red", "blue"], "gap": 7}},
+        {"color": {"levels": ["red", "blue"], "gap": False}},
+        {"length": {"levels": ["red", "blue"], "gap": False}},
+        {},
+    ],
+    ids=str,
+)
+def test_levels_that_make_no_sense_are_refused(of_a_table, tmp_path, levels):
+    conftr.save(of_a_table, tmp_path)
+    told = json.loads((inside(tmp_path) / "stack.json").read_text())
+    told["readers"][0]["frame"]["levels"] = levels
+    forge(tmp_path, "stack.json", json.dumps(told).encode())
+    with pytest.raises(ArtefactError, match=r"must be different texts|each column of a frame"):
+        conftr.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("scores", "sizes", "words"),
     [

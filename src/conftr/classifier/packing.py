@@ -25,6 +25,7 @@ from conftr.classifier.calibration import (
     WeightedCalibration,
 )
 from conftr.classifier.choosing import Candidate, Tried
+from conftr.classifier.choosing_head import HEADS
 from conftr.classifier.cross_conformal import load as load_stack
 from conftr.classifier.estimator import ConformalClassifier, score_name
 from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
@@ -127,6 +128,10 @@ def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
     """
     told = json.loads(files[SETTINGS])
     clf = ConformalClassifier(**_parameters(told["parameters"]))
+    if clf.head not in HEADS:
+        raise ArtefactError(
+            f"{SETTINGS} must name as head one of {', '.join(HEADS)}; it has {clf.head!r:.100}."
+        )
     for name in _FITTED:
         if name in told["fitted"]:
             setattr(clf, name, told["fitted"][name])

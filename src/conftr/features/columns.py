@@ -119,5 +119,16 @@ class Levels:
 
     @classmethod
     def from_json(cls, data: Json) -> Levels:
-        """What was written as this."""
-        return cls(tuple(data["levels"]), data["gap"])
+        """What was written as this.
+
+        Raises:
+            ValueError: If these are no levels, each once, or `gap` is neither true nor false.
+        """
+        levels, gap = data["levels"], data["gap"]
+        texts = isinstance(levels, list) and all(isinstance(one, str) for one in levels)
+        if not texts or len(set(levels)) < len(levels) or not isinstance(gap, bool):
+            raise ValueError(
+                f"levels of a column must be different texts, and gap true or false; got "
+                f"{levels!r:.100} and {gap!r:.100}"
+            )
+        return cls(tuple(levels), gap)

@@ -57,8 +57,10 @@ class Frame:
     def from_json(cls, data: Json) -> Frame:
         """What was written as this."""
         levels = {name: Levels.from_json(one) for name, one in data["levels"].items()}
-        numbers = Numbers.from_json(data["numbers"])
-        return cls(tuple(data["names"]), tuple(data["numeric"]), numbers, levels)
+        numbers, numeric = Numbers.from_json(data["numbers"]), data["numeric"]
+        if sorted(data["names"]) != sorted([*numeric, *levels]):
+            raise ValueError("each column of a frame must be one of numbers or have levels")
+        return cls(tuple(data["names"]), tuple(numeric), numbers, levels)
 
 
 def is_frame(x: Any) -> bool:
