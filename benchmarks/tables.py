@@ -156,7 +156,9 @@ def ours(seconds: float) -> Callable[[Problem], dict[float, np.ndarray]]:
         rows, until = MemberRows(x, y.astype(np.int32), problem.table.classes), seconds + now()
         examples = order(x, problem.seed).places
         folds = folds_of(rows.labels, FOLDS, problem.seed, examples)
-        fitted, left = cross_fit(suitable(rows), rows, folds, seed=problem.seed, until=until)
+        fitted, left = cross_fit(
+            suitable(rows).members, rows, folds, seed=problem.seed, until=until
+        )
         tasks = [
             StackTask(range(problem.table.classes), alpha, seed=problem.seed) for alpha in ALPHAS
         ]

@@ -3,10 +3,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import conftr
-from conftr.classifier import stack
+from conftr.classifier import asked_members, stack
 from conftr.classifier.asked_members import suitable
 from conftr.classifier.choosing_head import StackTask
-from conftr.classifier.stacking import fit_stack
+from conftr.classifier.stacking import described, fit_stack
 from conftr.conformal.metrics import coverage_law
 from conftr.members.forest import Forest
 from conftr.members.logistic import Logistic
@@ -74,13 +74,39 @@ def test_members_that_cannot_be_saved_say_so():
 
 def test_what_is_tried_depends_on_the_rows():
     x, y = frame(60)
-    names = [one.name for one in suitable(MemberRows(x, y, 3))]
+    names = names_of(suitable(MemberRows(x, y, 3)).members)
     assert names[:4] == ["logistic regression", "extra trees", "random forest", "network"]
     ids = np.arange(60, dtype=np.int32)
-    many = [one.name for one in suitable(MemberRows(x, ids, 60))]
+    many = names_of(suitable(MemberRows(x, ids, 60)).members)
     assert "boosted trees" not in many
     images = np.zeros((10, 4, 4), np.uint8)
-    assert next(one.name for one in suitable(MemberRows(images, y[:10], 2))) == "network"
+    assert names_of(suitable(MemberRows(images, y[:10], 2)).members)[0] == "network"
+
+
+def names_of(members):
+    return [one.name for one in members]
+
+
+def test_members_that_so_many_rows_and_classes_make_hopeless_are_left_out():
+    """A forest of 16,000 rows and 5,000 classes takes 100 GB, a network an hour."""
+    y = np.arange(16_000, dtype=np.int32) % 5000
+    found = suitable(MemberRows(np.zeros((16_000, 5)), y, 5000))
+    assert names_of(found.members) == ["logistic regression"]
+    assert found.hopeless == ["extra trees", "random forest", "network", "network with bins"]
+    wide = suitable(MemberRows(np.zeros((16_000, 100)), y, 5000))
+    assert names_of(wide.members) == ["network"]
+    few = suitable(MemberRows(np.zeros((16_000, 5)), y % 100, 100))
+    assert not few.hopeless
+
+
+def test_words_tell_of_members_that_are_hopeless(monkeypatch):
+    monkeypatch.setattr(asked_members, "_LEAVES", 100)
+    monkeypatch.setattr(asked_members, "_NETWORKS", 2)
+    monkeypatch.setattr(asked_members, "_BOOSTED", 2)
+    x, y = frame(60)
+    found = fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1))
+    why = described(found, 60).why
+    assert why.startswith("It is all that was fitted. extra trees was left out: 3 classes are too")
 
 
 @pytest.mark.parametrize("n", [10, 12])

@@ -8,11 +8,11 @@ from conftr.classifier.cross_fitting import divide
 from conftr.classifier.head import Head, mean
 from conftr.classifier.stack import Stack
 from conftr.exporting import checking, rows, stacks
-from conftr.exporting.graph import Graph, log_softmax
+from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.members.boosted import Boosted
 from conftr.members.forest import EXTRA, RANDOM, Forest
 from conftr.members.logistic import Logistic
-from conftr.members.member import MemberRows
+from conftr.members.member import FittedMember, MemberRows
 from conftr.members.network import Network
 from conftr.training import ConvNet
 
@@ -163,3 +163,18 @@ def test_images(shape, architecture):
     expected = stack.logits(x)
     expected = expected - np.log(np.exp(expected).sum(axis=1, keepdims=True))
     np.testing.assert_allclose(said_by(stack, x, 3), expected, atol=1e-4)
+
+
+class _Guess:
+    """A model of a kind that graphs do not know."""
+
+    kind, words = "guess", "a guess"
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_member_of_a_new_kind_is_refused_beside_one_that_is_known(place):
+    (known,) = fitted(Logistic(), *numbers(60, 0))
+    members = [known]
+    members.insert(place, FittedMember("guess", known.reader, (_Guess(),)))
+    with pytest.raises(ExportError, match="a guess cannot be exported: it is no member of conftr"):
+        stacks.logits(Graph(), Stack(tuple(members), mean(2)), 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
@@ -31,6 +31,8 @@ Asked: TypeAlias = str | tuple[Member, ...]
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
 _PIXELS = 1024  # numbers of a picture beyond which no trees are
 _OF_VECTORS = 30.0  # the penalty of a linear model on the many numbers of a text
+_LEAVES = 2e6  # rows of a tree times classes: every node keeps a number for each class
+_NETWORKS = 2000  # classes beyond which no networks are trained
 _BOOSTED = 20  # classes beyond which no boosted trees are
 _STEPS = 1000  # of networks of convolutions, about
 _CONVOLVED = 16  # pixels of the shorter side that convolutions take
@@ -204,8 +206,33 @@ def fitted_elsewhere(member: Member) -> bool:
     return hasattr(member, "classes")
 
 
-def suitable(rows: MemberRows) -> list[Member]:
+class Suitable(NamedTuple):
+    """The members that suit rows, and the names of those that would for fewer classes."""
+
+    members: list[Member]
+    hopeless: list[str]
+
+
+def suitable(rows: MemberRows) -> Suitable:
     """What suits rows of this kind and number; a head then hears those that are missed.
+
+    Where rows and classes are both many, some members would take hours or all memory. They are
+    left out, as long as one is left.
+    """
+    found = _suitable(rows)
+    able = [one for one in found if not _is_hopeless(one, rows)]
+    able = able or [one for one in found if not isinstance(one, Forest)][:1]
+    return Suitable(able, [one.name for one in found if one not in able])
+
+
+def _is_hopeless(member: Member, rows: MemberRows) -> bool:
+    if isinstance(member, Forest):
+        return min(len(rows.labels), member.most_rows) * rows.classes > _LEAVES
+    return hasattr(member, "decays") and rows.classes > _NETWORKS
+
+
+def _suitable(rows: MemberRows) -> list[Member]:
+    """What suits rows of this kind, however many classes there are.
 
     Extra trees with single rows as leaves remember, which suits clean tables; a random forest with
     larger leaves suits noisy ones; networks with weak and with strong decay likewise. Boosted

@@ -419,7 +419,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = self._checked(X, y, reset=True)
         classes, found = labels.learn(y)
         rows = MemberRows(X, found, len(classes), texts=self._named_texts())
-        return [one.name for one in (suitable(rows) if isinstance(wanted, str) else wanted)]
+        planned = suitable(rows).members if isinstance(wanted, str) else wanted
+        return [one.name for one in planned]
 
     def coverage(
         self,

@@ -90,7 +90,7 @@ def fit_stack(
     Raises:
         ValueError: If no member could be fitted.
     """
-    found = suitable(rows) if members is None else list(members)
+    found, hopeless = suitable(rows) if members is None else (list(members), [])
     if len(found) == 1 and task.shape is None and _is_of_the_user(found[0]):
         return _fit_once(found[0], rows, task)
     _encode(found, rows, task)
@@ -104,6 +104,8 @@ def fit_stack(
         until=task.until,
         executor=executor,
     )
+    why = f"{rows.classes:,} classes are too many for it on so many rows."
+    left = [*(LeftOut(name, why) for name in hopeless), *left]
     return finish(fitted, rows.labels, task, folds, left)
 
 
@@ -170,7 +172,8 @@ def described(found: FittedStack, n: int) -> DescribedStack:
         (member,) = found.stack.members
         words = f"{member.words}, fitted on {n:,} examples." if n else f"{member.words}, as given."
         kept = Candidate(member.name, words, None, found.stack)
-        return DescribedStack((kept,), (), (), f"It was asked for.{left}")
+        why = f"It is all that was fitted.{left}" if left else "It was asked for."
+        return DescribedStack((kept,), (), (), why)
     sizes = {one.name: one.size for one in found.chosen.measured}
     name = found.chosen.head.name
     kept = Candidate(name, _words(found.stack, sizes[name], n), sizes[name], found.stack)
