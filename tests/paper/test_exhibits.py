@@ -112,6 +112,24 @@ def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
     assert EXHIBITS["table1"].of("emnist-test").remarks[0].text.startswith("EMNIST is")
 
 
+@pytest.mark.parametrize(
+    ("beginning", "dataset"),
+    [
+        ("On CIFAR10 confusion", "cifar10-resnet34"),
+        ("Which pairs of MNIST", "mnist"),
+        ("On Fashion-MNIST two classes", "fashion-mnist"),
+    ],
+)
+def test_a_paragraph_on_one_dataset_is_printed_for_it_alone(beginning, dataset):
+    found = [
+        (key, name)
+        for key, one in EXHIBITS.items()
+        for text, name in one.remarks
+        if text.startswith(beginning)
+    ]
+    assert [name for _, name in found] == [dataset]
+
+
 @pytest.mark.parametrize("width", [60, 120])
 def test_names_of_records_are_never_cut(tmp_path, width):
     """They are the names of files."""
