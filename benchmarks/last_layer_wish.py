@@ -149,7 +149,7 @@ def summary():
     for name in stored[0]:
         rows = np.array([one[name] for one in stored])
         covered, size, mixed = rows.mean(axis=0)
-        _, size_error, mixed_error = rows.std(axis=0) / np.sqrt(len(rows))
+        _, size_error, mixed_error = rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
         print(
             f"| {name} | {mixed:.1%} ± {mixed_error:.1%} | {size:.3f} ± {size_error:.3f} "
             f"| {covered:.1%} |"
