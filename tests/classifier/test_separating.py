@@ -53,9 +53,23 @@ def test_log_probabilities_stay_such_and_the_likeliest_class_stays(seed, weight)
     )
     found = wishes_of(shape, CLASSES).followed(logs)
     assert np.exp(found).sum(axis=1) == pytest.approx(np.ones(20))
-    assert (found.argmax(axis=1) == logs.argmax(axis=1)).all()
+    likeliest = np.take_along_axis(logs, found.argmax(axis=1)[:, None], axis=1)[:, 0]
+    assert (likeliest >= logs.max(axis=1) - 3 * separating.HANDICAP).all()
     others = found < logs + 1e-12
     assert (others.sum(axis=1) >= 3).all()
+
+
+def test_the_first_of_equally_likely_classes_is_the_likeliest_whichever_side_it_is_on():
+    for sides in (((0,), (1,)), ((1,), (0,))):
+        found = wished([0.4, 0.4, 0.1, 0.1], Apart(*sides, 10.0, one_way=False))
+        assert found == pytest.approx([0.8 - 0.4 / 9, 0.4 / 9, 0.1, 0.1])
+
+
+def test_rounding_does_not_decide_which_side_comes_first(rng):
+    logs = log_softmax(np.round(rng.normal(size=(200, 4))))  # most rows tie
+    wishes = wishes_of(conftr.Shape({"a": 2.0}, separate=[(["a", "d"], ["b", "c"])]), CLASSES)
+    moved = logs + rng.normal(size=logs.shape) * 1e-7
+    np.testing.assert_allclose(wishes.followed(moved), wishes.followed(logs), atol=1e-5)
 
 
 def test_a_row_is_the_same_to_the_last_bit_whatever_stands_beside_it():

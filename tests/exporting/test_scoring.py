@@ -46,6 +46,25 @@ def test_sets_of_sharp_logits_are_those_of_conftr(score, rng):
         np.testing.assert_array_equal(run(sets, logits[2000:], sets=True), expected)
 
 
+@pytest.mark.parametrize("score", [conftr.aps, conftr.raps], ids=lambda s: s.__name__)
+def test_sets_only_grow_where_rounding_decides_the_ranks(score, rng):
+    logits = np.round(rng.normal(size=(2000, 5)) * 2)  # many tie
+    labels, rounding = rng.integers(0, 5, 2000), 1e-6
+    moved = logits + rng.uniform(-rounding, rounding, logits.shape) / 2
+    tau = conftr.calibrate(logits, labels, 0.3, score=score)
+
+    def sets(graph, x):
+        own = scoring.SCORES[score](graph, x, rounding)
+        return scoring.reached(graph, own, graph.constant([[tau]]), 1e-4)
+
+    found = run(sets, logits, sets=True)
+    np.testing.assert_array_equal(found, conftr.predict_set(logits, tau, score=score))
+    np.testing.assert_array_equal(run(sets, moved, sets=True), found)
+    changed = conftr.predict_set(moved, tau, score=score)
+    assert (found & ~changed).any()
+    assert not (changed & ~found).any()
+
+
 @pytest.mark.parametrize("tau", [-np.inf, -1e31, -3.5, -1e-3, -1e-9, 0.0, 2.0])
 def test_thresholds_are_lowered_as_conftr_lowers_them(tau):
     low = lowered(tau)

@@ -9,7 +9,9 @@ for itself as soon as g reaches  min_m (m + w P) / S_m.  So its classes k count 
 
 and what is taken off goes to the likeliest class of the row. Where sets of some classes are to be
 smaller, the others of a row are divided by its mean size weight too. Nothing of this is trained,
-and w is a dial: 0 changes nothing, and a large weight keeps sides apart wherever it can.
+and w is a dial: 0 changes nothing, and a large weight keeps sides apart wherever it can. Of classes
+that are equally likely the first is the likeliest, also where rounding puts another before it: a
+row has the same set in any company and in any runtime.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from conftr.features.columns import Json
 from conftr.members.member import MemberError, Numbers
 
 SMALLEST = 1e-300  # probability that a price is made of; the order of smaller ones stays
+HANDICAP = 2.0**-16  # of each class against the one before: more than rounding, in logs
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,16 @@ class Apart:
     weight: float
     one_way: bool
 
-    def limits(self, p: Numbers) -> tuple[Numbers, Numbers]:
-        """What the classes of each side count for at most, (n, 1); 1 where it comes first."""
+    def limits(self, p: Numbers, ranked: Numbers) -> tuple[Numbers, Numbers]:
+        """What the classes of each side count for at most, (n, 1); 1 where it comes first.
+
+        p: probabilities (n, K). ranked: their logs without ties, as of `without_ties`.
+        """
         ours, theirs = p[:, list(self.first)], p[:, list(self.second)]
         concerned = ours.sum(axis=1) + (0.0 if self.one_way else theirs.sum(axis=1))
         price = self.weight * concerned[:, None]
-        behind = ours.max(axis=1, keepdims=True) < theirs.max(axis=1, keepdims=True)
+        best, other = (ranked[:, list(side)].max(axis=1) for side in (self.first, self.second))
+        behind = (best < other)[:, None]
         return (
             np.where(behind, _entry(ours, price), 1.0),
             np.where(behind, 1.0, _entry(theirs, price)),
@@ -61,14 +68,14 @@ class Wishes:
 
     def followed(self, logs: Numbers) -> Numbers:
         """Log-probabilities (n, K) from those without wishes; the likeliest class stays so."""
-        p, found = np.maximum(np.exp(logs), SMALLEST), logs.copy()
+        p, found, ranked = np.maximum(np.exp(logs), SMALLEST), logs.copy(), without_ties(logs)
         for wish in self.apart:
-            limits = wish.limits(p)
+            limits = wish.limits(p, ranked)
             for side, limit in zip((wish.first, wish.second), limits, strict=True):
                 found[:, list(side)] = np.minimum(found[:, list(side)], np.log(limit))
         if self.shrinks:
             found -= np.log((p * self.size_weights).sum(axis=1, keepdims=True))
-        top = logs.argmax(axis=1)[:, None]
+        top = ranked.argmax(axis=1)[:, None]
         np.put_along_axis(found, top, -np.inf, axis=1)
         rest = np.exp(found).sum(axis=1, keepdims=True)
         np.put_along_axis(found, top, np.log1p(-rest), axis=1)
@@ -87,6 +94,11 @@ class Wishes:
     def to_json(self) -> Json:
         """As plain data."""
         return {"apart": [asdict(one) for one in self.apart], "sizes": list(self.sizes)}
+
+
+def without_ties(logs: Numbers) -> Numbers:
+    """Log-probabilities (n, K) by which the first of equally likely classes is the likeliest."""
+    return logs - HANDICAP * np.arange(logs.shape[1])
 
 
 def wishes_of(shape: Shape, classes: Sequence[Any]) -> Wishes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,19 @@ _FAR = 1e-3  # by which log-probabilities may differ; more is no rounding
 _SAFETY = 4.0  # times the largest difference seen is what rounding may do elsewhere
 
 
+class Rounding(NamedTuple):
+    """What the rounding of a runtime may change.
+
+    logs: of a log-probability. score: of a score whose class keeps its rank.
+    """
+
+    logs: float
+    score: float
+
+
+NO_ROUNDING = Rounding(0.0, 0.0)
+
+
 def session(content: bytes) -> Any:
     """A session of onnxruntime."""
     try:
@@ -37,10 +50,10 @@ def session(content: bytes) -> Any:
     return onnxruntime.InferenceSession(content, settings, providers=["CPUExecutionProvider"])
 
 
-def margin(
+def rounding(
     content: bytes, given: Feeds, logits: npt.NDArray[Any], score: Callable[[Any], Any]
-) -> float:
-    """What the rounding of the runtime may take off a score that decides.
+) -> Rounding:
+    """What the rounding of the runtime may change of what decides.
 
     Args:
         content: The graph.
@@ -49,7 +62,7 @@ def margin(
         score: Its score.
 
     Returns:
-        Several times the largest difference on these rows.
+        Several times the largest differences on these rows.
 
     Raises:
         ExportError: If they differ by more than rounding.
@@ -65,7 +78,8 @@ def margin(
     same = np.asarray(score(logs), np.float64)
     apart = np.abs(scores - same)
     # Scores that jump where logits move by rounding would make any margin too large.
-    return _SAFETY * max(gap, float(np.max(apart[apart < _FAR], initial=0.0)))
+    largest = max(gap, float(np.max(apart[apart < _FAR], initial=0.0)))
+    return Rounding(_SAFETY * gap, _SAFETY * largest)
 
 
 def compare(

@@ -2,7 +2,9 @@
 
 `thr` is exact also where a probability rounds to 1, as in `conftr.thr`. `aps` and `raps` compare
 every two classes of a row, so that masses stay in logs and nothing underflows, however sharp logits
-are: a row takes K x K numbers, which is fine up to some hundred classes.
+are: a row takes K x K numbers, which is fine up to some hundred classes. Their ranks jump where two
+logits change places, so logits nearer to each other than `rounding` count as equal, which only
+makes scores larger.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from conftr.exporting.graph import Graph, log_softmax, total
 _LOG1P = tuple(1 / k for k in range(6, 0, -1))  # of -log(1 - r) / r, highest power first
 
 
-def thr(graph: Graph, logits: str) -> str:
+def thr(graph: Graph, logits: str, rounding: float = 0.0) -> str:  # noqa: ARG001
     """`conftr.thr`: the likeliest class, where it is nearly certain, by what the others have."""
     plain = graph.op("Max", log_softmax(graph, logits), graph.constant(scores._FARTHEST))
     sure = graph.op("Greater", plain, graph.constant(scores._SURE))
@@ -42,32 +44,30 @@ def _log_of_one_less(graph: Graph, rest: str) -> str:
     return graph.op("Neg", graph.op("Mul", series, rest))
 
 
-def aps(graph: Graph, logits: str) -> str:
+def aps(graph: Graph, logits: str, rounding: float = 0.0) -> str:
     """`conftr.aps` at U = 0: the log of the mass of all classes that are at most as likely."""
-    return _log_mass(graph, logits, *_pairs(graph, logits))
+    return _log_mass(graph, logits, *_ranks(graph, logits, rounding))
 
 
-def raps(graph: Graph, logits: str) -> str:
+def raps(graph: Graph, logits: str, rounding: float = 0.0) -> str:
     """`conftr.raps` with its default penalty, at U = 0."""
     penalty, free_rank = 0.01, 1
-    others, own = _pairs(graph, logits)
-    log_mass = _log_mass(graph, logits, others, own)
-    greater = graph.cast(graph.op("Greater", others, own), np.float64)
-    steps = total(graph, greater, -1, keep=False)
+    gaps, above = _ranks(graph, logits, rounding)
+    log_mass = _log_mass(graph, logits, gaps, above)
+    steps = total(graph, graph.cast(above, np.float64), -1, keep=False)
     steps = graph.op("Add", steps, graph.constant(float(1 - free_rank)))
     steps = graph.op("Max", steps, graph.constant(0.0))
     return _penalised(graph, log_mass, steps, penalty)
 
 
-def _pairs(graph: Graph, logits: str) -> tuple[str, str]:
-    """Logits of all classes (n, 1, K), and of each (n, K, 1)."""
+def _ranks(graph: Graph, logits: str, rounding: float) -> tuple[str, str]:
+    """By how much the logits of all exceed that of each, (n, K, K), and which are above it."""
     axes = (graph.constant([1], np.int64), graph.constant([2], np.int64))
-    return graph.op("Unsqueeze", logits, axes[0]), graph.op("Unsqueeze", logits, axes[1])
+    gaps = graph.op("Sub", *(graph.op("Unsqueeze", logits, axis) for axis in axes))
+    return gaps, graph.op("Greater", gaps, graph.constant(rounding))
 
 
-def _log_mass(graph: Graph, logits: str, others: str, own: str) -> str:
-    gaps = graph.op("Sub", others, own)
-    above = graph.op("Greater", gaps, graph.constant(0.0))
+def _log_mass(graph: Graph, logits: str, gaps: str, above: str) -> str:
     parts = graph.op("Where", above, graph.constant(0.0), graph.op("Exp", _capped(graph, gaps)))
     sums = graph.op("Log", total(graph, parts, -1, keep=False))
     unscaled = graph.op("Add", logits, sums)
@@ -96,17 +96,17 @@ def _penalised(graph: Graph, log_mass: str, steps: str, penalty: float) -> str:
     return graph.op("Sub", log_part, graph.op("Mul", level, graph.op("Sub", steps, whole)))
 
 
-def thr_logits(graph: Graph, logits: str) -> str:  # noqa: ARG001
+def thr_logits(graph: Graph, logits: str, rounding: float = 0.0) -> str:  # noqa: ARG001
     """`conftr.thr_logits`."""
     return logits
 
 
-def thr_probs(graph: Graph, logits: str) -> str:
+def thr_probs(graph: Graph, logits: str, rounding: float = 0.0) -> str:  # noqa: ARG001
     """`conftr.thr_probs`."""
     return graph.op("Exp", log_softmax(graph, logits))
 
 
-SCORES: Mapping[object, Callable[[Graph, str], str]] = {
+SCORES: Mapping[object, Callable[[Graph, str, float], str]] = {
     scores.thr: thr,
     scores.aps: aps,
     scores.raps: raps,

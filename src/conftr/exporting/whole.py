@@ -91,10 +91,10 @@ def export(
     stacks.check(stack)
     some = checking.made_up(stack, len(clf.classes_)) if rows is None else rows
     given = feeds(stack.reader, some) | {THRESHOLDS: default_thresholds(clf.calibration_, level)}
-    first = _model(clf, level, 0.0, {}, default=default)
-    margin = checking.margin(first, given, stack.logits(some), clf.score_)
-    content = _model(clf, level, margin, dict(metadata or {}), default=default)
-    checking.compare(content, given, expected(clf, some, level), margin)
+    first = _model(clf, level, checking.NO_ROUNDING, {}, default=default)
+    rounding = checking.rounding(first, given, stack.logits(some), clf.score_)
+    content = _model(clf, level, rounding, dict(metadata or {}), default=default)
+    checking.compare(content, given, expected(clf, some, level), rounding.score)
     disk.write_whole(Path(path), content)
     return Path(path)
 
@@ -127,7 +127,12 @@ def default_thresholds(calibration: Calibration, alpha: float) -> npt.NDArray[np
 
 
 def _model(
-    clf: ConformalClassifier, alpha: float, margin: float, more: dict[str, str], *, default: bool
+    clf: ConformalClassifier,
+    alpha: float,
+    rounding: checking.Rounding,
+    more: dict[str, str],
+    *,
+    default: bool,
 ) -> bytes:
     if clf.score_ not in scoring.SCORES:
         raise ExportError(
@@ -136,15 +141,15 @@ def _model(
         )
     graph, classes = Graph(), len(clf.classes_)
     logits = stacks.logits(graph, clf.candidates_[0].stack, classes)
-    values = scoring.SCORES[clf.score_](graph, logits)
+    values = scoring.SCORES[clf.score_](graph, logits, rounding.logs)
     taus = default_thresholds(clf.calibration_, alpha) if default else None
     tau = graph.input(THRESHOLDS, np.float64, ["rows_or_1", "classes_or_1"], taus)
-    inside = scoring.reached(graph, values, tau, margin)
+    inside = scoring.reached(graph, values, tau, rounding.score)
     size = total(graph, graph.cast(inside, np.int64), -1, keep=False)
     graph.output(SETS, inside, np.bool_, ["rows", classes])
     graph.output(LOGS, log_softmax(graph, logits), np.float64, ["rows", classes])
     graph.output(SIZE, size, np.int64, ["rows"])
-    return graph.model(_told(clf, alpha, margin) | more)
+    return graph.model(_told(clf, alpha, rounding.score) | more)
 
 
 def _told(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str, str]:

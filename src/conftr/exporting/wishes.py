@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conftr.classifier.separating import SMALLEST, Apart, Wishes
+from conftr.classifier.separating import HANDICAP, SMALLEST, Apart, Wishes
 from conftr.exporting.graph import Graph, log_softmax, total
 
 
@@ -15,25 +15,28 @@ def followed(graph: Graph, logits: str, wishes: Wishes) -> str:
     logs = log_softmax(graph, logits)
     p = graph.op("Max", graph.op("Exp", logs), graph.constant(SMALLEST))
     found, classes = logs, len(wishes.sizes)
+    ranked = graph.op("Sub", logs, graph.constant(HANDICAP * np.arange(classes)[None]))
     for wish in wishes.apart:
-        for side, limit in zip((wish.first, wish.second), _limits(graph, p, wish), strict=True):
+        limits = _limits(graph, p, ranked, wish)
+        for side, limit in zip((wish.first, wish.second), limits, strict=True):
             inside = np.isin(np.arange(classes), side)
             everywhere = graph.op("Where", graph.constant(inside, np.bool_), limit, _zero(graph))
             found = graph.op("Min", found, everywhere)
     if wishes.shrinks:
         weighed = total(graph, graph.op("Mul", p, graph.constant(wishes.size_weights)), -1)
         found = graph.op("Sub", found, graph.op("Log", weighed))
-    return _rest_to_the_likeliest(graph, logs, found, classes)
+    return _rest_to_the_likeliest(graph, ranked, found, classes)
 
 
-def _limits(graph: Graph, p: str, wish: Apart) -> tuple[str, str]:
+def _limits(graph: Graph, p: str, ranked: str, wish: Apart) -> tuple[str, str]:
     """The log of what classes of each side count for at most, (n, 1)."""
     ours, theirs = (_columns(graph, p, side) for side in (wish.first, wish.second))
     concerned = total(graph, ours, -1)
     if not wish.one_way:
         concerned = graph.op("Add", concerned, total(graph, theirs, -1))
     price = graph.op("Mul", concerned, graph.constant(wish.weight))
-    behind = graph.op("Less", _largest(graph, ours), _largest(graph, theirs))
+    best = [_largest(graph, _columns(graph, ranked, side)) for side in (wish.first, wish.second)]
+    behind = graph.op("Less", *best)
     entries = [
         _entry(graph, own, len(side), price)
         for own, side in ((ours, wish.first), (theirs, wish.second))
@@ -52,9 +55,9 @@ def _entry(graph: Graph, side: str, count: int, price: str) -> str:
     return graph.op("Log", _largest(graph, graph.op("Div", sums, most)))
 
 
-def _rest_to_the_likeliest(graph: Graph, logs: str, found: str, classes: int) -> str:
+def _rest_to_the_likeliest(graph: Graph, ranked: str, found: str, classes: int) -> str:
     """The likeliest class has what the others leave."""
-    top = graph.op("ArgMax", logs, axis=-1, keepdims=1)
+    top = graph.op("ArgMax", ranked, axis=-1, keepdims=1)
     is_top = graph.op("Equal", graph.constant(np.arange(classes)[None], np.int64), top)
     others = graph.op("Where", is_top, _zero(graph), graph.op("Exp", found))
     rest = graph.op("Log", graph.op("Sub", graph.constant(1.0), total(graph, others, -1)))
