@@ -48,6 +48,7 @@ def node_has(package):
     return program and subprocess.run([program, "-e", code], capture_output=True).returncode == 0
 
 
+@pytest.mark.slow  # starts Node.js and loads a runtime there
 @pytest.mark.parametrize("package", ["onnxruntime-node", "onnxruntime-web"])
 def test_node(place, package):
     if not node_has(package):

@@ -12,6 +12,8 @@ import pytest
 import conftr
 import processes
 
+pytestmark = pytest.mark.slow  # builds the site and draws its pictures
+
 ROOT = Path(__file__).parents[1]
 # What a browser fetches by itself, not where a reader may go.
 FETCHED = re.compile(

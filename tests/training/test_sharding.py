@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow  # trains in a process with several devices
+
 SCRIPT = Path(__file__).with_name("sharded_run.py")
 
 
