@@ -339,6 +339,7 @@ def test_without_its_packages_the_program_says_what_to_install():
     assert done.stdout.strip() == f"conftr {conftr.__version__}"
 
 
+@pytest.mark.slow  # a process that imports everything else
 def test_without_jax_the_estimator_says_what_to_install():
     done = without(
         "jax",

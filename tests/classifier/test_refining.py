@@ -66,6 +66,7 @@ def test_neither_calibration_nor_test_labels_have_a_say():
     assert one.thresholds_ != other.thresholds_
 
 
+@pytest.mark.slow  # a search for each kind
 def test_each_kind_of_training_is_searched_and_what_was_found_is_trained(wished):
     account = wished.tuning_
     assert account["settings"] == 3
@@ -138,6 +139,7 @@ def test_examples_held_out_are_of_every_class_and_leave_the_others():
     assert set(labels[held]) == {0, 1, 2}
 
 
+@pytest.mark.slow  # a whole search in a process
 def test_the_command_line_tells_of_it(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
     monkeypatch.chdir(tmp_path)

@@ -43,6 +43,7 @@ def test_an_average_has_smaller_sets_than_one_network():
     assert size_of(trials, EVALUATION, prepared) < size_of(trials[:1], EVALUATION, prepared)
 
 
+@pytest.mark.slow  # trains networks and heads
 def test_a_head_is_measured_on_rows_that_did_not_find_it():
     heads = found_on(*said(5), EVALUATION)
     trials, prepared = said(10, seed=1)
@@ -54,6 +55,7 @@ def test_a_head_is_measured_on_rows_that_did_not_find_it():
         assert one["coverage"]["mean"] == pytest.approx(0.9, abs=0.04)
 
 
+@pytest.mark.slow  # trains networks and heads
 def test_the_head_for_a_score_that_counts_mass_has_a_temperature_of_its_own():
     """Overconfident networks under APS: what calibrates them is not what has the smallest sets."""
     trials, prepared = said(5)

@@ -42,6 +42,7 @@ def test_the_papers_networks_have_their_sizes():
         ResNet((8, 8, 3), 3, width=4, stem=4, blocks=(2, 1), bottleneck=True),
     ],
 )
+@pytest.mark.slow  # compiles whole ResNets
 def test_logits_and_features_of_any_picture(model):
     params, state = model.init(KEY)
     x = np.random.default_rng(0).normal(size=(5, *model.inputs)).astype(np.float32)
