@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from typer.testing import CliRunner
 
 import processes
-from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape, training
+from commands import ran, run
+from conftr import Avoid, CalibrationWarning, ConformalClassifier, Separate, Shape
 from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
 from conftr.classifier.evidence import Evidence, ShownCandidate
-from conftr.cli import app, wishes
+from conftr.cli import wishes
 from conftr.cli.console import in_words
 from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
@@ -31,19 +31,6 @@ from conftr.report import files as report
 from conftr.report import numbers
 
 CLASSES = ["blue", "green", "red"]
-
-
-def run(*arguments):
-    """`conftr ARGUMENTS`, without a place for compiled programs of the whole process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "use_compilation_cache", lambda: None)
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def ran(*arguments):
-    done = run(*arguments)
-    assert done.exit_code == 0, done.output
-    return done
 
 
 def told(done):

@@ -6,25 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from conftr import training
+from commands import ran, run
 from conftr.classifier import artefact
-from conftr.cli import app
 
 COLOURS = {"blue": (40, 60, 200), "green": (50, 190, 60), "red 🍎": (200, 40, 50)}
-
-
-def run(*arguments):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "use_compilation_cache", lambda: None)
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def ran(*arguments):
-    done = run(*arguments)
-    assert done.exit_code == 0, done.output
-    return done
 
 
 def refused(words, *arguments):

@@ -4,10 +4,8 @@ import json
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from conftr import training
-from conftr.cli import app
+from commands import ran, run
 from small_texts import messages
 
 ODD = [
@@ -23,18 +21,6 @@ ODD = [
     "x" * 1_000_000,
     'card,"lost"\nand stolen',
 ]
-
-
-def run(*arguments):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "use_compilation_cache", lambda: None)
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def ran(*arguments):
-    done = run(*arguments)
-    assert done.exit_code == 0, done.output
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -35,13 +35,12 @@ _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should
 class Aim:
     """What a matrix is trained for, as fields of `ConfTr`.
 
-    name: for people. loss_matrix: L (K, K), 0 for no class loss. class_weights: omega (K,).
+    name: for people. loss_matrix: L (K, K), 0 for no class loss.
     size_weight: 0 leaves cross-entropy alone.
     """
 
     name: str
     loss_matrix: Numbers
-    class_weights: Numbers
     size_weight: float = 1.0
 
 
@@ -77,11 +76,11 @@ def aims(classes: int, head: str = "auto") -> list[Aim]:
         classes: How many there are.
         head: "auto" for all, or "cross-entropy" or "conftr" for those of one kind.
     """
-    nothing, even = np.zeros((classes, classes)), np.ones(classes)
-    plain = [Aim("head by cross-entropy", nothing, even, 0.0)]
+    nothing = np.zeros((classes, classes))
+    plain = [Aim("head by cross-entropy", nothing, 0.0)]
     conformal = [
-        Aim("head by conformal training", nothing, even),
-        Aim("head by conformal training with class loss", np.eye(classes), even),
+        Aim("head by conformal training", nothing),
+        Aim("head by conformal training with class loss", np.eye(classes)),
     ]
     return {"cross-entropy": plain, "conftr": conformal}.get(head, plain + conformal)
 
@@ -142,7 +141,7 @@ def side_by_side(
     report: Report | None,
 ) -> Any:
     """Train a model for each trial, an aim and as many rows in each, in one compiled program."""
-    aims, classes = [aim for aim, _ in trials], len(trials[0][0].class_weights)
+    aims, classes = [aim for aim, _ in trials], len(trials[0][0].loss_matrix)
     size = len(trials[0][1])
 
     def step(now: Epoch) -> None:
@@ -161,7 +160,6 @@ def side_by_side(
             rows=np.stack([rows for _, rows in trials]),
             vary={
                 "loss_matrix": [aim.loss_matrix for aim in aims],
-                "class_weights": [aim.class_weights for aim in aims],
                 "size_weight": [aim.size_weight for aim in aims],
                 "weight_decay": [min(0.1, _DECAY / size)] * len(aims),
             },
@@ -186,9 +184,8 @@ def objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
     return ConfTr(
         trained,
         quantile=Nearest(min(1.0, 2 * trained)),
-        # Every trial has numbers of its own; that there are some is part of the program.
+        # Every trial has a matrix of its own; that there is one is part of the program.
         loss_matrix=np.eye(classes),
-        class_weights=np.ones(classes),
         cross_entropy_weight=1.0,
     )
 

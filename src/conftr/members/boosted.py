@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from conftr.conformal.arrays import log_softmax
 from conftr.machine.cores import cores
 from conftr.machine.threads import in_threads
 from conftr.members import boosted_text
@@ -21,9 +20,9 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
+    all_log_probabilities,
     flat,
     is_choice,
-    of_classes,
 )
 
 _FILE = "boosted.txt"
@@ -134,10 +133,7 @@ class BoostedTrees:
         if not len(inputs):
             return np.zeros((0, self.classes))
         found = self._booster.predict(flat(inputs), raw_score=True, num_threads=cores())
-        logs: Numbers = log_softmax(found)
-        if len(self.known) == self.classes:
-            return logs
-        return of_classes(np.exp(logs), self.known, self.classes)
+        return all_log_probabilities(found, self.known, self.classes)
 
     @cached_property
     def _booster(self) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
-from conftr.conformal.arrays import log_softmax
 from conftr.features.spread import Spread
 from conftr.members.member import (
     Files,
@@ -21,9 +20,10 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
+    all_log_probabilities,
+    fit_each,
     flat,
     is_choice,
-    of_classes,
 )
 
 _WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
@@ -46,17 +46,12 @@ class Logistic:
         """Fit a model on each fold."""
         matrix = flat(rows.inputs)
         spread = Spread.learn(matrix, getattr(rows.reader, "levels", {}))
-        x, models = spread.encode(matrix).astype(np.float64), []
-        for number, fold in enumerate(folds):
-            progress(number, len(folds))
-            models.append(self._fit(spread, x, rows, fold, seed))
-        progress(len(folds), len(folds))
-        return [FittedMember(self.name, rows.reader, tuple(models))]
+        x = spread.encode(matrix).astype(np.float64)
 
-    def _fit(
-        self, spread: Spread, x: Numbers, rows: MemberRows, fold: Fold, seed: int
-    ) -> LinearModel:
-        return LinearModel(spread, *regressed(x, rows, fold, self.strength, seed), rows.classes)
+        def fit(fold: Fold) -> LinearModel:
+            return LinearModel(spread, *regressed(x, rows, fold, self.strength, seed), rows.classes)
+
+        return [FittedMember(self.name, rows.reader, fit_each(folds, fit, progress))]
 
 
 def regressed(
@@ -114,10 +109,7 @@ class LinearModel:
         logits = np.tile(self.bias, (len(x), 1))
         for column, weights in zip(x.T, self.weights, strict=True):
             logits += column[:, None] * weights
-        logs: Numbers = log_softmax(logits)
-        if len(self.known) == self.classes:
-            return logs
-        return of_classes(np.exp(logs), self.known, self.classes)
+        return all_log_probabilities(logits, self.known, self.classes)
 
     def files(self) -> Files:
         """Weights as arrays, the encoding as text."""

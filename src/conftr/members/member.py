@@ -205,6 +205,27 @@ def of_classes(probabilities: Any, known: Any, classes: int) -> Numbers:
     return floored(found)
 
 
+def all_log_probabilities(logits: Any, known: Any, classes: int) -> Numbers:
+    """Log-probabilities (n, classes) from logits of the classes that training rows held.
+
+    Where that was every class they are exact; otherwise they have the floor of `of_classes`.
+    """
+    logs: Numbers = log_softmax(logits)
+    return logs if len(known) == classes else of_classes(np.exp(logs), known, classes)
+
+
+def fit_each(
+    folds: Sequence[Fold], fit: Callable[[Fold], FittedModel], progress: Progress
+) -> tuple[FittedModel, ...]:
+    """A model for each fold, one after the other, with progress told before each and at the end."""
+    models = []
+    for number, fold in enumerate(folds):
+        progress(number, len(folds))
+        models.append(fit(fold))
+    progress(len(folds), len(folds))
+    return tuple(models)
+
+
 def is_choice(known: Any, classes: int) -> bool:
     """Whether these are some of 0..classes-1, in order, as `of_classes` wants them."""
     places = np.asarray(known, np.int64)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
-from conftr.conformal.arrays import log_softmax
 from conftr.features.text_columns import NgramColumns, SparseRows, TextColumns
 from conftr.members.logistic import regressed
 from conftr.members.member import (
@@ -22,7 +21,9 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
-    of_classes,
+    all_log_probabilities,
+    fit_each,
+    is_choice,
 )
 
 _WEIGHTS, _SETTINGS = "ngrams.safetensors", "ngrams.json"
@@ -46,16 +47,13 @@ class NgramLogistic:
             raise MemberError("n-grams are of texts, and no column of the rows holds texts.")
         reader = NgramColumns.learn(rows.X, list(rows.reader.texts))
         # Single precision takes half of the time and memory, and weights are kept in it.
-        matrix, models = reader.encode(rows.X).matrix.astype(np.float32), []
-        for number, fold in enumerate(folds):
-            progress(number, len(folds))
-            models.append(self._fit(matrix, rows, fold, seed))
-        progress(len(folds), len(folds))
-        return [FittedMember(self.name, reader, tuple(models))]
+        matrix = reader.encode(rows.X).matrix.astype(np.float32)
 
-    def _fit(self, matrix: Any, rows: MemberRows, fold: Fold, seed: int) -> SparseLinearModel:
-        weights, bias, known = regressed(matrix, rows, fold, self.strength, seed)
-        return SparseLinearModel(weights.astype(np.float32), bias, known, rows.classes)
+        def fit(fold: Fold) -> SparseLinearModel:
+            weights, bias, known = regressed(matrix, rows, fold, self.strength, seed)
+            return SparseLinearModel(weights.astype(np.float32), bias, known, rows.classes)
+
+        return [FittedMember(self.name, reader, fit_each(folds, fit, progress))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +75,8 @@ class SparseLinearModel:
     def logits(self, inputs: SparseRows) -> Numbers:
         """Log-probabilities (n, K), with a floor where training rows lacked classes."""
         # Sparse rows are multiplied one by one, so that none depends on those beside it.
-        logs: Numbers = log_softmax(inputs.matrix @ self.weights.astype(np.float64) + self.bias)
-        if len(self.known) == self.classes:
-            return logs
-        return of_classes(np.exp(logs), self.known, self.classes)
+        logits = inputs.matrix @ self.weights.astype(np.float64) + self.bias
+        return all_log_probabilities(logits, self.known, self.classes)
 
     def files(self) -> Files:
         """Weights as arrays."""
@@ -94,6 +90,7 @@ def load(files: Files) -> SparseLinearModel:
     """The model that was saved as these files."""
     told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
     weights, bias, known = (arrays[name] for name in ("weights", "bias", "known"))
-    if weights.ndim != 2 or not weights.shape[1] == len(bias) == len(known):
+    fits = weights.ndim == 2 and weights.shape[1] == len(bias) == len(known)
+    if not fits or not is_choice(known, told["classes"]):
         raise MemberError(f"{_WEIGHTS} does not hold a weight for each class.")
     return SparseLinearModel(weights, bias, known, int(told["classes"]))

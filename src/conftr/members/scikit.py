@@ -28,6 +28,7 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
+    fit_each,
     floored,
 )
 
@@ -118,12 +119,12 @@ class Scikit:
     def _fitted(
         self, reader: AsGiven | Encoded, rows: MemberRows, folds: Sequence[Fold], progress: Progress
     ) -> FittedMember:
-        inputs, models = reader.encode(rows.X), []
-        for number, fold in enumerate(folds):
-            progress(number, len(folds))
-            models.append(self._fit(inputs, rows, fold, several=len(folds) > 1))
-        progress(len(folds), len(folds))
-        return FittedMember(self.name, reader, tuple(models))
+        inputs = reader.encode(rows.X)
+
+        def fit(fold: Fold) -> Classifier:
+            return self._fit(inputs, rows, fold, several=len(folds) > 1)
+
+        return FittedMember(self.name, reader, fit_each(folds, fit, progress))
 
     def _fit(self, inputs: Given, rows: MemberRows, fold: Fold, *, several: bool) -> Classifier:
         labels = rows.labels[fold.train]
