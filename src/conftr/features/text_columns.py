@@ -59,14 +59,25 @@ class TextVectors:
 
 
 @dataclass(frozen=True, eq=False)
-class TextColumns:
-    """The matrix: other columns as `FrameColumns` has them, then the numbers of each text.
+class _BesideTexts:
+    """What both know of a frame.
 
     names: of all columns in fit. table: of the others than texts; None where there are none.
     """
 
     names: tuple[str, ...]
     table: FrameColumns | None
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns of numbers."""
+        return () if self.table is None else self.table.numeric
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumns(_BesideTexts):
+    """The matrix: other columns as `FrameColumns` has them, then the numbers of each text."""
+
     texts: Mapping[str, TextVectors]
 
     @classmethod
@@ -81,11 +92,6 @@ class TextColumns:
                 f"in common."
             )
         return cls(tuple(opened.columns), table, found)
-
-    @property
-    def numeric(self) -> tuple[str, ...]:
-        """The columns of numbers."""
-        return () if self.table is None else self.table.numeric
 
     @property
     def width(self) -> int:
@@ -117,14 +123,9 @@ class TextColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class NgramColumns:
-    """Sparse rows: n-grams of every text, then the other columns, whitened and spread.
+class NgramColumns(_BesideTexts):
+    """Sparse rows: n-grams of every text, then the other columns, whitened and spread."""
 
-    names, table: as those of `TextColumns`.
-    """
-
-    names: tuple[str, ...]
-    table: FrameColumns | None
     spread: Spread | None
     texts: Mapping[str, Ngrams]
 
@@ -138,11 +139,6 @@ class NgramColumns:
             spread = Spread.learn(table.encode(opened.drop(*texts)), table.levels)
         ngrams = {name: Ngrams.learn(cleaned(opened[name])) for name in texts}
         return cls(tuple(opened.columns), table, spread, ngrams)
-
-    @property
-    def numeric(self) -> tuple[str, ...]:
-        """The columns of numbers."""
-        return () if self.table is None else self.table.numeric
 
     @property
     def width(self) -> int:
