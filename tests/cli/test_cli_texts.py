@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -95,6 +96,37 @@ def test_a_table_without_the_column_of_texts_is_refused_in_words(model, tmp_path
     assert done.exit_code != 0
     assert "there is no column 'said'" in " ".join(done.output.split())
     assert not (tmp_path / "sets.csv").exists()
+
+
+def test_arrays_of_texts_are_answered_as_a_column_of_them_is(model, tmp_path):
+    new = messages(30, seed=5)
+    said = [*new["said"].to_list(), "👩‍👩‍👧‍👦", "\u202eעולם", "a\0b", ""]
+    pl.DataFrame({"said": said}).write_parquet(tmp_path / "new.parquet")
+    np.save(tmp_path / "new.npy", np.array(said))
+    np.savez(tmp_path / "new.npz", X=np.array([one.encode() for one in said]))
+    found = []
+    for name in ("new.parquet", "new.npy", "new.npz"):
+        ran("predict", model, tmp_path / name, "--out", tmp_path / "sets.parquet")
+        found.append(pl.read_parquet(tmp_path / "sets.parquet"))
+    assert found[0]["said"].to_list() == said
+    assert all(one.equals(found[0]) for one in found)
+    np.save(tmp_path / "numbers.npy", np.zeros((3, 2)))
+    done = run("predict", model, tmp_path / "numbers.npy", "--out", tmp_path / "no.csv")
+    assert "learned from a table with columns" in " ".join(done.output.split())
+    assert not (tmp_path / "no.csv").exists()
+
+
+def test_arrays_of_texts_are_learned_from_calibrated_and_watched(tmp_path):
+    rows, later = messages(240), messages(200, seed=7)
+    np.savez(tmp_path / "a.npz", X=rows["said"].to_numpy().astype(str), y=rows["kind"].to_list())
+    np.savez(tmp_path / "b.npz", X=later["said"].to_numpy().astype(str), y=later["kind"].to_list())
+    quick = ("--members", "n-grams", "--alpha", 0.3, "--seed", 0)
+    done = ran("fit", tmp_path / "a.npz", *quick, "--out", tmp_path / "model")
+    assert "Read as texts: 'text'." in " ".join(done.stderr.split())
+    ran("calibrate", tmp_path / "model", tmp_path / "b.npz", "--out", tmp_path / "again")
+    ran("monitor", tmp_path / "again", tmp_path / "b.npz")
+    ran("predict", tmp_path / "again", tmp_path / "b.npz", "--out", tmp_path / "sets.csv")
+    assert pl.read_csv(tmp_path / "sets.csv")["text"].to_list() == later["said"].to_list()
 
 
 def test_columns_are_named_as_texts_or_as_categories(tmp_path):

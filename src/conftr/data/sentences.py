@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+TEXT = "text"  # the column of texts that come without a name
+
 _FEWEST = 20  # different texts that a column of texts has
 _CATEGORIES = 100  # more different texts of several words than this are no categories
 _SHARE = 0.5  # of the texts are different where there are fewer

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from conftr.data.sentences import are_sentences
+from conftr.data.sentences import TEXT, are_sentences
 from conftr.features import frames
 
-TEXT = "text"  # the column of texts that come without a name
 LONGEST = 10_000  # letters of a text that are read
 
 # Letters in several forms are one letter; control characters and runs of blanks are one blank.

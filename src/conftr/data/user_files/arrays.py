@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from conftr.data.errors import DataError
 
@@ -29,6 +30,11 @@ class Header(NamedTuple):
     shape: tuple[int, ...]
     by_columns: bool
     dtype: np.dtype[Any]
+
+    @property
+    def is_of_texts(self) -> bool:
+        """Whether a row is a text."""
+        return self.dtype.kind in "US" and len(self.shape) == 1
 
 
 def names(path: Path) -> tuple[str, ...]:
@@ -66,6 +72,14 @@ def blocks(path: Path, name: str | None = None, *, rows: int) -> Iterator[Array]
         _read_header(file, path)
         for first in range(0, max(n, 1), rows):
             yield _read_rows(file, path, found, min(rows, n - first))
+
+
+def texts(found: Array, name: str) -> pl.DataFrame:
+    """An array (n,) of texts as a table of one column; bytes are UTF-8."""
+    decoded = np.char.decode(found, "utf-8", "replace") if found.dtype.kind == "S" else found
+    # An array may hold halves of signs, which are no text.
+    whole = [text.encode("utf-8", "replace").decode() for text in decoded.tolist()]
+    return pl.DataFrame({name: pl.Series(whole, dtype=pl.String)})
 
 
 def _read_rows(file: IO[bytes], path: Path, header: Header, count: int) -> Array:

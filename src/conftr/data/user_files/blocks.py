@@ -77,9 +77,9 @@ def blocks(
         return _column(path, inputs, wanted, keep, rows)
     if tables.is_table(path):
         return _table(path, inputs, wanted, keep, rows)
-    if keep:
+    if set(keep) - set(inputs.columns or ()):
         raise DataError(f"{path} holds arrays, whose columns have no names: none can be kept.")
-    return _arrays(path, inputs, wanted, rows)
+    return _arrays(path, inputs, wanted, keep, rows)
 
 
 def _table(
@@ -103,27 +103,41 @@ def _table(
         first += len(frame)
 
 
-def _arrays(path: Path, inputs: Inputs, wanted: Roles, rows: int) -> Iterator[RowBlock]:
-    if inputs.columns is not None:
-        raise DataError(f"{path} holds an array, but the model learned from a table with columns.")
+def _arrays(
+    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+) -> Iterator[RowBlock]:
     is_archive = path.suffix == ".npz"
     name = INPUTS if is_archive else None
-    shape = arrays.header(path, name).shape
+    header = arrays.header(path, name)
+    column, shape = _column_of_texts(path, inputs, header), header.shape
     there = arrays.names(path) if is_archive else ()
     has_labels = wanted.labels is not None or (wanted.target or TARGET) in there
     labels = labels_of(path, wanted, shape[0]) if has_labels else None
     groups = groups_of(path, wanted, shape[0])
-    rows, first = min(rows, CELLS // max(1, math.prod(shape[1:])) + 1), 0
-    for X in arrays.blocks(path, name, rows=rows):
+    wide = header.dtype.itemsize if column else math.prod(shape[1:])  # a text is a cell a byte
+    rows, first = min(rows, CELLS // max(1, wide) + 1), 0
+    for found in arrays.blocks(path, name, rows=rows):
+        X: Any = arrays.texts(found, column) if column else found
         part = slice(first, first + len(X))
         yield RowBlock(
             first + 1,
             X,
             None if labels is None else labels[part],
             None if groups is None else groups[part],
-            pl.DataFrame(),
+            X.select(keep) if column else pl.DataFrame(),
         )
         first += len(X)
+
+
+def _column_of_texts(path: Path, inputs: Inputs, header: arrays.Header) -> str | None:
+    """The one column that the model takes, where the array holds texts; None for numbers."""
+    if header.is_of_texts and inputs.columns is None:
+        raise DataError(f"{path} holds texts, but the model learned from numbers.")
+    if header.is_of_texts and len(inputs.columns or ()) == 1 and not inputs.numeric:
+        return (inputs.columns or ())[0]
+    if inputs.columns is not None:
+        raise DataError(f"{path} holds an array, but the model learned from a table with columns.")
+    return None
 
 
 def _folder(

@@ -15,6 +15,7 @@ from conftr.conformal import checks
 from conftr.data import library
 from conftr.data.errors import DataError
 from conftr.data.pictures import Shape
+from conftr.data.sentences import TEXT
 from conftr.data.user_files import arrays, columns, labels, pictures, tables
 from conftr.data.user_files.pictures import FOLDER, Listed, Progress
 
@@ -295,9 +296,12 @@ def _left_out(count: int, target: str) -> list[str]:
 def _arrays(path: Path, wanted: Roles) -> UserData:
     name = INPUTS if path.suffix == ".npz" else None
     # Labels first: an archive of a few megabytes may hold gigabytes of rows.
-    n = arrays.header(path, name).shape[0]
+    header = arrays.header(path, name)
+    n = header.shape[0]
     y, groups = labels.learn(labels_of(path, wanted, n)), groups_of(path, wanted, n)
-    return UserData(arrays.read(path, name), y, groups, origin(path, wanted))
+    X: Any = arrays.read(path, name)
+    X = arrays.texts(X, TEXT) if header.is_of_texts else X
+    return UserData(X, y, groups, origin(path, wanted))
 
 
 def _named(name: str, wanted: Roles, data_dir: Path | None) -> UserData:
