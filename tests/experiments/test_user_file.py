@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
@@ -17,7 +18,9 @@ from conftr.data import DataError
 from conftr.data.user_files import Roles, read
 from conftr.experiments.user_file import chosen_for_fit, dataset_of, rows_to_learn_from
 from conftr.jobs import fitting
+from conftr.members.network import seen_rows
 from conftr.search.settings import SettingsFile
+from small_texts import messages
 
 GRID = """
 methods = ["cross-entropy"]
@@ -116,6 +119,18 @@ def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
     assert "remove [searched] from the settings" in other.stderr
     wrong = CliRunner().invoke(app, command[:2])
     assert "say with --target which column" in wrong.stderr
+
+
+def test_texts_are_read_as_fit_reads_them(tmp_path):
+    messages(240).write_csv(tmp_path / "messages.csv")
+    own = read(tmp_path / "messages.csv", Roles("kind"))
+    found = dataset_of(own, "messages.csv", seed=0)
+    mine = own.take(rows_to_learn_from(own, seed=0))
+    _, _, seen = seen_rows(mine.X, ["said"])
+    np.testing.assert_array_equal(found.x_train, seen)
+    assert np.isfinite(found.x_train).all()
+    as_names = mine.X.select(pl.col("said").cast(pl.Categorical))
+    assert seen_rows(as_names).inputs.shape != seen.shape
 
 
 def test_a_fit_trains_as_the_settings_say(file):

@@ -20,9 +20,8 @@ from conftr.classifier.refining import Search, refine
 from conftr.classifier.stack import Stack
 from conftr.conformal import checks
 from conftr.conformal.shaping import Shape
-from conftr.features import codes
 from conftr.machine import digests
-from conftr.members.network import encoding_of
+from conftr.members.network import seen_rows
 from conftr.training.models import Model
 
 
@@ -156,10 +155,7 @@ def _materials(task: LearningTask, X: Any, labels: Labels, division: Division) -
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
     train = _safe_indexing(X, division.train)
-    reader = codes.learn(train, task.texts)
-    read = reader.encode(train)
-    encoding = encoding_of(reader, read)
-    inputs = encoding.encode(read)
+    reader, encoding, inputs = seen_rows(train, task.texts)
     held = _safe_indexing(X, division.validation)
     return Materials(
         reader,

@@ -114,7 +114,9 @@ def fit(
         use_compilation_cache()
         chosen = Chosen(0.1 if alpha is None else alpha, {})
         if settings:
-            chosen = chosen_for_fit(read_settings(settings), given, file, alpha=alpha, seed=seed)
+            chosen = chosen_for_fit(
+                read_settings(settings), given, file, alpha=alpha, seed=seed, texts=wanted.texts
+            )
         training = {"method": str(method), "members": "one-network" if quick else members}
         clf = ConformalClassifier(
             chosen.alpha,

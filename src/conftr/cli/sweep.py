@@ -35,6 +35,7 @@ def sweep(
     labels: opt.Labels = None,
     drop: opt.Drop = None,
     category: opt.Category = None,
+    text: opt.Text = None,
     grid: Annotated[
         Path | None,
         typer.Option(
@@ -101,7 +102,11 @@ def sweep(
         with console.connected(ray) as executor:
             with console.watched(quiet) as display:
                 columns = Roles(
-                    target, labels, drop=tuple(drop or ()), categories=tuple(category or ())
+                    target,
+                    labels,
+                    drop=tuple(drop or ()),
+                    categories=tuple(category or ()),
+                    texts=tuple(text) if text else None,
                 )
                 workspace = console.workspace(results, runs, data_dir, display)
                 name, workspace = _dataset(data, columns, workspace, seed)
@@ -143,7 +148,7 @@ def _dataset(data: str, columns: Roles, workspace: Workspace, seed: int) -> tupl
     given = read(data, columns)
     for note in given.notes:
         workspace.display.note(note)
-    dataset = dataset_of(given, data, seed=seed)
+    dataset = dataset_of(given, data, seed=seed, texts=columns.texts)
     return dataset.name, replace(workspace, load={dataset.name: dataset}.__getitem__)
 
 

@@ -6,30 +6,39 @@ alpha and the share of its test rows: what chose a model's settings must not cal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from conftr import features
 from conftr.classifier import labels
 from conftr.classifier.division import Rows, order, seed_of
 from conftr.data import Dataset, Normalisation
 from conftr.data.user_files import UserData
 from conftr.machine.digests import of_arrays
 from conftr.machine.plain_data import build
+from conftr.members.network import normalisation, seen_rows
 from conftr.search.methods import objective_of
 from conftr.search.settings import SettingsFile
 from conftr.search.space import SGD, configured
 
 
-def dataset_of(given: UserData, file: str, *, seed: int) -> Dataset:
-    """The rows to learn from, encoded, in a dataset named by the file and its content."""
+def dataset_of(
+    given: UserData, file: str, *, seed: int, texts: Sequence[str] | None = None
+) -> Dataset:
+    """The rows to learn from, encoded, in a dataset named by the file and its content.
+
+    Args:
+        given: All rows.
+        file: Where they come from.
+        seed: As in `conftr fit`.
+        texts: The columns that hold texts; None recognises them.
+    """
     mine = given.take(rows_to_learn_from(given, seed=seed))
     classes, y = labels.learn(mine.y)
-    encoding = features.learn(mine.X)
-    x = encoding.encode(mine.X)
-    shift, scale = (np.asarray(value, np.float32) for value in (encoding.shift, encoding.scale))
+    _, encoding, x = seen_rows(mine.X, texts)
+    shift, scale = (np.asarray(value, np.float32) for value in normalisation(encoding))
     return Dataset(
         f"{Path(file).stem}-{of_arrays(x, y)[:8]}",
         *(x, y, x[:0], y[:0], x[:0], y[:0]),
@@ -47,7 +56,13 @@ class Chosen(NamedTuple):
 
 
 def chosen_for_fit(
-    file: SettingsFile, given: UserData, name: str, *, alpha: float | None, seed: int
+    file: SettingsFile,
+    given: UserData,
+    name: str,
+    *,
+    alpha: float | None,
+    seed: int,
+    texts: Sequence[str] | None = None,
 ) -> Chosen:
     """How `conftr fit` trains with the first method of a settings file.
 
@@ -56,7 +71,7 @@ def chosen_for_fit(
         given: the rows that it is given.
         name: of their file.
         alpha: what was asked for; None for that of the settings, else 0.1.
-        seed: as in `conftr fit`.
+        seed, texts: as in `conftr fit`.
 
     Returns:
         What `conftr.jobs.fitting.FitTask` takes.
@@ -66,13 +81,13 @@ def chosen_for_fit(
             some may calibrate now; or ask for what `ConformalClassifier` cannot do.
     """
     alpha = (file.alphas or (0.1,))[0] if alpha is None else alpha
-    rows = dataset_of(given, name, seed=seed).name
+    rows = dataset_of(given, name, seed=seed, texts=texts).name
     searched = str(file.searched.get("data", rows))
     if searched.rpartition("-")[2] != rows.rpartition("-")[2]:  # the digests of the rows
         raise ValueError(
             f"the settings were searched on other rows or columns ({searched}) than this fit would "
             f"learn from ({rows}): some of them would calibrate or be tested on. Fit the same file "
-            f"as in the sweep, with its --seed and --drop; or, if the two share no rows, "
+            f"as in the sweep, with its --seed, --drop and --text; or, if the two share no rows, "
             f"remove [searched] from the settings."
         )
     return Chosen(alpha, _training(file, alpha))

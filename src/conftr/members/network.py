@@ -260,6 +260,27 @@ def encoding_of(reader: codes.Matrix, inputs: Any, *, bins: bool = False) -> Enc
     return (Binned if bins else Spread).learn(inputs, reader.levels)
 
 
+class SeenRows(NamedTuple):
+    """What reads rows, what networks see of them, and training rows as they see them."""
+
+    reader: codes.Matrix
+    encoding: Encoding
+    inputs: Any
+
+
+def seen_rows(x: Any, texts: Sequence[str] | None = None) -> SeenRows:
+    """Training rows of the user's as a network sees them.
+
+    Args:
+        x: As in `codes.learn`.
+        texts: The columns of a data frame that hold texts; None recognises them.
+    """
+    reader = codes.learn(x, texts)
+    read = reader.encode(x)
+    encoding = encoding_of(reader, read)
+    return SeenRows(reader, encoding, encoding.encode(read))
+
+
 def normalisation(encoding: Encoding) -> tuple[Any, Any]:
     """What is taken off inputs, and what they are multiplied by then, in the first step."""
     return (encoding.shift, encoding.scale) if isinstance(encoding, Images) else (0.0, 1.0)
