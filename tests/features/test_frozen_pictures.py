@@ -10,6 +10,7 @@ from PIL import Image
 import conftr
 from conftr import ConformalClassifier
 from conftr.classifier.artefact import ArtefactError
+from conftr.classifier.testing import evidence_of
 from conftr.data.user_files import Roles, read
 from conftr.exporting.graph import ExportError
 from conftr.features import codes, efficientnet, frozen_pictures
@@ -117,6 +118,25 @@ def test_larger_pictures_stay_files_and_are_saved_with_their_encoder(photos, tmp
     _with_another_encoder(tmp_path / "model")
     with pytest.raises((EncoderError, ArtefactError), match=r"fitted with the encoder|changed"):
         conftr.load(tmp_path / "model")
+
+
+def test_how_far_reading_is_is_told_of_every_part(photos):
+    given, told = read(photos, Roles()), {}
+
+    def progress(task, done, total):
+        told.setdefault(task, []).append((done, total))
+
+    clf = ConformalClassifier(
+        0.2, members=OnFeatures(Logistic(100.0)), random_state=0, progress=progress
+    )
+    clf.fit(given.X, given.y)
+    evidence_of(clf, given.X[np.arange(9)], given.y[:9])
+    words = frozen_pictures.frozen_pictures().words
+    read_for = [f"{words} of {part} rows" for part in ("training", "calibration", "test")]
+    assert [task for task in told if task.startswith(words)] == read_for
+    counts = [clf.n_train_, clf.n_calibration_, 9]
+    assert [told[task][-1] for task in read_for] == [(n, n) for n in counts]
+    assert told[read_for[2]] == [(8, 9), (9, 9)]
 
 
 def _with_another_encoder(model):

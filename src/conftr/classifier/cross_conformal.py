@@ -23,6 +23,7 @@ import safetensors.numpy
 
 from conftr.classifier import stack
 from conftr.classifier.calibration import ALL, Calibration
+from conftr.classifier.cross_fitting import Report
 from conftr.classifier.division import Rows
 from conftr.classifier.evidence import standing
 from conftr.classifier.stack import Answers, Stack
@@ -96,11 +97,24 @@ def joined(stacks: Sequence[Stack], own: Sequence[Numbers]) -> CrossStack:
     return CrossStack(stacks[0].members, stacks[0].head, tuple(stacks), ordered)
 
 
-def answers_of(stacks: Sequence[Stack], x: Any, score: Callable[[Any], Any]) -> list[Answers]:
-    """What each of several stacks says of n rows; members that they share are asked once."""
+def answers_of(
+    stacks: Sequence[Stack],
+    x: Any,
+    score: Callable[[Any], Any],
+    report: Report | None = None,
+    rows: str = "rows",
+) -> list[Answers]:
+    """What each of several stacks says of n rows; members that they share are asked once.
+
+    Args:
+        stacks: Which are asked.
+        x: The rows.
+        score: What makes scores of logits.
+        report, rows: As in `stack.read`.
+    """
     if any(isinstance(one, CrossStack) for one in stacks):
         return [one.answers(x, score) for one in stacks]
-    return [Answers(own, score(own)) for own in stack.logits_of(stacks, x)]
+    return [Answers(own, score(own)) for own in stack.logits_of(stacks, x, report, rows)]
 
 
 def load(files: Files, classes: int, build: Build | None = None) -> Stack:

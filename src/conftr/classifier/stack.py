@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from conftr.classifier import head
+from conftr.classifier.cross_fitting import Report
 from conftr.classifier.head import Head
+from conftr.features.frozen_pictures import FrozenPictures
 from conftr.members import loading
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.member import Files, FittedMember, Numbers, Reader
@@ -80,13 +83,34 @@ def load(files: Files, classes: int, build: Build | None = None) -> Stack:
     return Stack(members, head.load(told["head"], files, len(members), classes))
 
 
-def logits_of(stacks: Sequence[Stack], x: Any) -> list[Numbers]:
+def logits_of(
+    stacks: Sequence[Stack], x: Any, report: Report | None = None, rows: str = "rows"
+) -> list[Numbers]:
     """Logits (n, K) of n rows of the user's by each of several stacks.
 
     Rows are read once for all members, and every member is asked once for all stacks.
+
+    Args:
+        stacks: Which are asked.
+        x: The rows.
+        report, rows: As in `read`.
     """
     members = {id(one): one for stack in stacks for one in stack.members}
     readers = {id(one.reader): one.reader for one in members.values()}
-    inputs = {key: reader.encode(x) for key, reader in readers.items()}
+    inputs = {key: read(reader, x, report, rows) for key, reader in readers.items()}
     said = {key: one.answers(inputs[id(one.reader)]) for key, one in members.items()}
     return [stack.combine([said[id(one)] for one in stack.members]) for stack in stacks]
+
+
+def read(reader: Any, x: Any, report: Report | None, rows: str) -> Any:
+    """Inputs that a reader makes of the user's rows; a frozen network takes long, and tells.
+
+    Args:
+        reader: What makes inputs of them.
+        x: The rows.
+        report: Told what is read, how many rows are done, and how many there are.
+        rows: What the rows are for, such as "calibration rows".
+    """
+    if report is None or not isinstance(reader, FrozenPictures):
+        return reader.encode(x)
+    return reader.encode(x, progress=partial(report, f"{reader.words} of {rows}"))

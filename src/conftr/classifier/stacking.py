@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from conftr.classifier.cross_fitting import (
     known_out_of_fold,
 )
 from conftr.classifier.dial import DialPoint
-from conftr.classifier.stack import Stack
+from conftr.classifier.stack import Stack, read
 from conftr.machine import digests
 from conftr.machine.cluster import HERE, Executor
 from conftr.members.member import Fold, Member, MemberRows
@@ -114,12 +113,7 @@ def _encode(members: Sequence[Member], rows: MemberRows, task: StackTask) -> Non
     if not any(isinstance(one, OnFeatures) for one in members):
         return
     reader = reader_of(rows)
-
-    def progress(done: int, total: int) -> None:
-        if task.report is not None:
-            task.report(reader.words, done, total)
-
-    rows.read_by(reader, partial(reader.encode, progress=progress))
+    rows.read_by(reader, lambda x: read(reader, x, task.report, "training rows"))
 
 
 def _is_of_the_user(member: Member) -> bool:

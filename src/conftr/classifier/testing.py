@@ -51,7 +51,8 @@ def evidence_of(
 
     turned, chosen = getattr(clf, "dial_", ()), clf.candidates_[0].stack
     count, models = len(clf.candidates_), [*clf.candidates_, *turned]
-    answers = answers_of([one.stack for one in models], X, clf.score_)
+    stacks = [one.stack for one in models]
+    answers = answers_of(stacks, X, clf.score_, clf.progress, "test rows")
     standings = [
         one.calibration.standing(said.scores, places)
         for one, said in zip(models, answers, strict=True)
