@@ -6,9 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image
+from sklearn.datasets import load_sample_images
 
 from commands import ran, run
 from conftr.classifier import artefact
+from conftr.features import frozen_pictures
+from odd_pictures import BROKEN, ODD_BUT_WHOLE
 
 COLOURS = {"blue": (40, 60, 200), "green": (50, 190, 60), "red 🍎": (200, 40, 50)}
 
@@ -111,6 +114,56 @@ def test_a_table_with_a_column_of_paths_is_learned_from(tmp_path):
     assert "left out: noise" in said
     assert artefact.load(tmp_path / "model").classes_.tolist() == list(COLOURS)
     refused("no column 'x'", "fit", tmp_path / "table.csv", *arguments[:4], "--picture", "x")
+
+
+def test_odd_pictures_of_every_kind_are_learned_from_or_named(tmp_path):
+    folder = photos(tmp_path / "photos", 40)
+    places = [folder / name for name in COLOURS]
+    for i, (name, (content, _)) in enumerate(BROKEN.items()):
+        (places[i % 3] / name).write_bytes(content)
+    for i, (name, (image, options)) in enumerate(ODD_BUT_WHOLE.items()):
+        image.save(places[i % 3] / name, **options)
+    names = ["\u202etxt.png", "שלום.png", "🍎👩‍👩‍👧‍👦.png", "new\nline.png", " .png"]
+    rng = np.random.default_rng(3)
+    for name in names:
+        write(places[0] / name, COLOURS["blue"], rng)
+    quick = ("--members", "logistic", "--out", tmp_path / "model", "--json")
+    told = json.loads(ran("fit", folder, *quick).stdout)
+    assert told["verdict"] in ("agrees", "above", "below")
+    clf, shown = artefact.load(tmp_path / "model"), artefact.evidence(tmp_path / "model")
+    left_out = {path.rpartition("/")[2] for path in shown.provenance["unreadable"]}
+    assert left_out == set(BROKEN)
+    learned = clf.n_train_ + clf.n_calibration_ + len(shown.labels)
+    assert learned == 3 * 40 + len(ODD_BUT_WHOLE) + len(names)
+    out = tmp_path / "sets.parquet"
+    said = ran("predict", tmp_path / "model", folder, "--out", out).output
+    assert f"{len(BROKEN)} pictures cannot be read" in " ".join(said.split())
+    assert len(pl.read_parquet(out)) == learned
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "photos", "sets.parquet"]
+
+
+@pytest.mark.slow  # a frozen network reads 200 photographs
+@pytest.mark.skipif(not frozen_pictures.are_readable(), reason="it takes conftr[images]")
+def test_photographs_are_learned_from_as_they_are(tmp_path):
+    """Parts of two real photographs, of several megapixels each, through fit and predict."""
+    rng = np.random.default_rng(0)
+    for name, photograph in zip(("temple", "flower"), load_sample_images().images, strict=True):
+        for part in ("photos", "new"):
+            (tmp_path / part / name).mkdir(parents=True)
+        for i in range(100):
+            height, width = rng.integers(120, 200, 2)
+            top, left = rng.integers(0, 427 - height), rng.integers(0, 640 - width)
+            image = Image.fromarray(photograph[top : top + height, left : left + width])
+            image = image.resize((10 * int(width), 10 * int(height)))
+            image.save(tmp_path / ("photos" if i < 90 else "new") / name / f"{i}.jpg")
+    told = json.loads(ran("fit", tmp_path / "photos", "--json", "--out", tmp_path / "m").stdout)
+    assert told["size"] < 1.5
+    out = tmp_path / "sets.parquet"
+    ran("predict", tmp_path / "m", tmp_path / "new", "--out", out)
+    found = pl.read_parquet(out)
+    right = found["picture"].str.contains("temple") == (found["likeliest"] == "temple")
+    assert right.mean() > 0.8
+    assert (tmp_path / "m" / "report.html").stat().st_size < 3_000_000
 
 
 def test_thresholds_are_found_anew_and_watched_on_folders(model, tmp_path):

@@ -1,10 +1,7 @@
 """Picture files: one rule for every kind, and words for every broken one."""
 
 import contextlib
-import io
 import os
-import struct
-import zlib
 
 import numpy as np
 import pytest
@@ -12,6 +9,7 @@ from PIL import Image
 
 from conftr.data import DataError
 from conftr.data.pictures import PictureError, PictureFiles, decoded, digest, looked_at
+from odd_pictures import BROKEN, encoded
 
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 
@@ -95,38 +93,6 @@ def test_pictures_are_turned_as_the_camera_says(tmp_path):
     pixels = decoded(path, (16, 8, 3)).astype(int)
     assert (pixels[:6, :, 0] > 200).all()  # what was left is above
     assert (pixels[10:, :, 1] > 200).all()
-
-
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def bomb(width, height):
-    """A PNG of a few bytes that says it is this large."""
-    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
-
-
-def encoded(kind):
-    content = io.BytesIO()
-    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
-    Image.fromarray(noise).save(content, kind)
-    return content.getvalue()
-
-
-BROKEN = {
-    "nothing.png": (b"", "is empty"),
-    "text.png": (b"this is no picture", "is no PNG, JPEG or WebP"),
-    "gif.png": (b"GIF89a\1\0\1\0\0\0\0;", "is no PNG, JPEG or WebP"),
-    "cut.jpg": (encoded("JPEG")[:900], "is broken"),
-    "cut.png": (encoded("PNG")[:900], "is broken"),
-    "cut.webp": (encoded("WEBP")[:900], "is"),
-    "bomb.png": (bomb(20_000, 20_000), "decompression bomb"),
-    "half-a-bomb.png": (bomb(10_000, 10_000), "decompression bomb"),
-    "header.png": (b"\x89PNG\r\n\x1a\n", "is"),
-    "zeros.jpg": (bytes(5000), "is no PNG, JPEG or WebP"),
-}
 
 
 @pytest.mark.parametrize("name", BROKEN)
