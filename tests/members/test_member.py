@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from conftr.members.member import FLOOR, FittedMember, Fold, averaged, floored, of_classes
+from conftr.members.member import (
+    FLOOR,
+    FittedMember,
+    Fold,
+    averaged,
+    floored,
+    of_classes,
+    product,
+)
 
 
 class Constant:
@@ -57,3 +65,17 @@ def test_a_class_that_training_rows_lack_gets_the_floor():
     found = of_classes(np.array([[0.4, 0.6]]), [0, 2], 3)
     assert np.exp(found[0, 1]) == pytest.approx(FLOOR / 3)
     assert np.isfinite(found).all()
+
+
+def test_a_product_and_a_bias():
+    x, matrix = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([[1.0, 0.0, 3.0], [2.0, 1.0, 0.5]])
+    np.testing.assert_array_equal(product(x, matrix), [[5, 2, 4], [-2, -1, -0.5]])
+    np.testing.assert_array_equal(product(x, matrix, np.array([1, 2, 3]))[1], [-1, 1, 2.5])
+    assert product(x[:0], matrix).shape == (0, 3)
+
+
+def test_a_product_of_a_row_has_the_same_bits_alone_and_among_others():
+    rng = np.random.default_rng(0)
+    x, matrix = rng.normal(size=(300, 40)).astype(np.float32), rng.normal(size=(40, 7))
+    alone = np.concatenate([product(row[None], matrix) for row in x])
+    np.testing.assert_array_equal(alone, product(x, matrix))

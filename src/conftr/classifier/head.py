@@ -24,7 +24,7 @@ from conftr.classifier import separating
 from conftr.classifier.separating import Wishes
 from conftr.conformal.arrays import log_softmax
 from conftr.features.columns import Json
-from conftr.members.member import FLOOR, Files, MemberError, Numbers
+from conftr.members.member import FLOOR, Files, MemberError, Numbers, product
 
 MEAN, WEIGHTS = "mean of the members", "weighted members"
 
@@ -46,7 +46,7 @@ class HiddenLayer:
 
     def moves(self, x: Numbers) -> Numbers:
         """What is added to logits (n, K), from what members say side by side, x (n, M K)."""
-        return _product(np.maximum(_product(x, self.inner) + self.shift, 0.0), self.outer)
+        return product(np.maximum(product(x, self.inner) + self.shift, 0.0), self.outer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Head:
     def logits(self, said: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from the members' log-probabilities, (n, K) of each."""
         combined = self.combined(said)
-        found = combined if self.matrix is None else combined + _product(combined, self.matrix)
+        found = combined if self.matrix is None else combined + product(combined, self.matrix)
         if self.hidden is not None:
             found = found + self.hidden.moves(side_by_side(said))
         if self.bias is not None:
@@ -189,11 +189,3 @@ def clipped(logits: Numbers) -> Numbers:
     below: Numbers = REACH * np.log1p(np.maximum(floor - logs, 0.0) / REACH)
     found: Numbers = np.maximum(logs, floor) - below
     return found
-
-
-def _product(x: Numbers, matrix: Numbers) -> Numbers:
-    """x A, column by column: a product of matrices rounds by the number of rows."""
-    total = np.zeros((len(x), matrix.shape[1]))
-    for column, row in zip(x.T, matrix, strict=True):
-        total += column[:, None] * row
-    return total

@@ -24,6 +24,7 @@ from conftr.members.member import (
     fit_each,
     flat,
     is_choice,
+    product,
 )
 
 _WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
@@ -104,11 +105,7 @@ class LinearModel:
 
     def logits(self, inputs: Any) -> Numbers:
         """Log-probabilities (n, K), with a floor where training rows lacked classes."""
-        x = self.spread.encode(flat(inputs)).astype(np.float64)
-        # Column by column: a product of matrices rounds by the number of rows.
-        logits = np.tile(self.bias, (len(x), 1))
-        for column, weights in zip(x.T, self.weights, strict=True):
-            logits += column[:, None] * weights
+        logits = product(self.spread.encode(flat(inputs)), self.weights, self.bias)
         return all_log_probabilities(logits, self.known, self.classes)
 
     def files(self) -> Files:

@@ -214,6 +214,18 @@ def all_log_probabilities(logits: Any, known: Any, classes: int) -> Numbers:
     return logs if len(known) == classes else of_classes(np.exp(logs), known, classes)
 
 
+def product(x: Any, matrix: Numbers, bias: Any = 0.0) -> Numbers:
+    """b + x A, (n, k), one column of x (n, d) after the other.
+
+    BLAS rounds by the number of rows; here a row's numbers are the same whatever stands beside it.
+    """
+    total = np.empty((matrix.shape[1], len(x)))
+    total[:] = np.reshape(bias, (-1, 1))
+    for column, row in zip(np.ascontiguousarray(x.T, np.float64), matrix, strict=True):
+        total += row[:, None] * column
+    return np.ascontiguousarray(total.T)
+
+
 def fit_each(
     folds: Sequence[Fold], fit: Callable[[Fold], FittedModel], progress: Progress
 ) -> tuple[FittedModel, ...]:
