@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Python compiles a module when it is first imported: most of what is installed never is.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# What is compiled is kept, also where the environment says otherwise (an empty value is none): tests
+# start many processes, and each would compile five seconds of libraries again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-slow test-processors setup lint bench docs dist clean
 

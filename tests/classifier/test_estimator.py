@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -160,6 +161,57 @@ def test_labels_are_the_sets_by_name(clf):
     for held, p, names in zip(sets, probabilities, clf.predict_labels(X_TEST), strict=True):
         assert sorted(names) == sorted(NAMES[held].tolist())
         assert names == sorted(names, key=lambda name: -p[NAMES.tolist().index(name)])
+
+
+def test_masked_arrays_are_refused(clf):
+    with pytest.raises(TypeError, match="X is masked"):
+        clf.predict_set(np.ma.masked_array(X, X > 1))
+    with pytest.raises(TypeError, match="y is masked"):
+        clf.calibrate(X, np.ma.masked_array(Y, Y == "cat"))
+
+
+class Interrupted(GaussianNB):
+    """What Ctrl-C meets in the middle of a fit."""
+
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+def test_a_fit_that_ends_early_changes_nothing():
+    clf = ConformalClassifier(members=GaussianNB(), random_state=0).fit(X, Y)
+    before, sets = set(vars(clf)), clf.predict_labels(X_TEST)
+    clf.set_params(members=Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X[:, :1], np.array(["no", "yes"])[(Y == "cat").astype(int)])
+    assert set(vars(clf)) == before
+    assert clf.predict_labels(X_TEST) == sets
+    clf.planned_members(X[:, :1], Y)  # only looks
+    assert clf.predict_labels(X_TEST) == sets
+
+
+def test_a_fit_that_fails_is_none():
+    clf = ConformalClassifier(cross_conformal=1)
+    with pytest.raises(ValueError, match="cross_conformal"):
+        clf.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        clf.predict_set(X)
+
+
+def test_nothing_of_an_earlier_fit_stays():
+    clf = ConformalClassifier(**SMALL).fit(X, Y)
+    assert hasattr(clf, "epochs_")
+    clf.set_params(model=None, epochs=None, members=GaussianNB()).fit(X, Y)
+    assert not hasattr(clf, "epochs_")
+
+
+def test_a_calibration_that_ends_early_changes_nothing():
+    clf = ConformalClassifier(members=GaussianNB(), random_state=0).fit(X, Y)
+    before = vars(clf).copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="too few"):
+            clf.calibrate(X_TEST[:5], Y_TEST[:5])
+    assert vars(clf) == before
 
 
 def test_coverage_and_size_of_sets(clf):

@@ -95,6 +95,14 @@ def test_libraries_are_not_mixed(function):
         function(LOGITS, LABELS.tolist())
 
 
+@pytest.mark.parametrize("function", [*ON_BATCHES, *ON_SCORES])
+def test_masks_are_not_ignored(function):
+    with pytest.raises(TypeError, match=r"is masked, .* leave those rows out"):
+        function(np.ma.masked_array(LOGITS, LOGITS > 0), LABELS)
+    with pytest.raises(TypeError, match=r"is masked, .* leave those rows out"):
+        function(LOGITS, np.ma.masked_array(LABELS, LABELS > 0))
+
+
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, np.nan, np.array([0.1, 2.0])])
 def test_alpha_lies_strictly_between_0_and_1(alpha):
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1; got"):

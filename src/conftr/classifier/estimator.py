@@ -57,7 +57,7 @@ from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_
 from conftr.classifier.stack import Answers, logits_of
 from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
 from conftr.conformal import checks, metrics
-from conftr.conformal.arrays import log_softmax
+from conftr.conformal.arrays import log_softmax, refuse_masked
 from conftr.conformal.scores import SCORES
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
@@ -603,6 +603,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        refuse_masked(y, "y")
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         labels.check(y)
@@ -610,6 +611,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, y
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        refuse_masked(X, "X")
         wanted = self._asked()
         if _of_outputs(wanted):
             return np.asarray(X)

@@ -79,7 +79,17 @@ def _find_library(value: Any) -> Namespace:
         import array_api_compat.torch as xp
 
         return xp
+    refuse_masked(value)
     return api.array_namespace(value) if api.is_array_api_obj(value) else None
+
+
+def refuse_masked(value: Any, name: str = "an array") -> None:
+    """Raise for a masked array, which everything here would read without its mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is masked, and what the mask hides would be read as if it were there: leave "
+            f"those rows out, or make numbers missing with x.astype(float).filled(numpy.nan)."
+        )
 
 
 def _is(value: Any, name: str) -> bool:
