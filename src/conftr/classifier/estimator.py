@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -121,6 +123,21 @@ class _MethodAndSetting:
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.method.__name__] = value
+
+
+@contextmanager
+def _whole_or_not_at_all(clf: ConformalClassifier) -> Iterator[None]:
+    """Leave a classifier as it was where fitting or calibrating ends early.
+
+    What Ctrl-C or an error interrupts would else answer with the classes of one fit and the members
+    of another, or pass for fitted.
+    """
+    before = clf.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        clf.__dict__ = before
+        raise
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -303,6 +320,21 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         drawn: Order | None = None,
         shift: Any = None,
     ) -> Self:
+        with _whole_or_not_at_all(self):
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)  # nothing of an earlier fit stays beside this one
+            return self._fit_anew(X, y, groups, alpha, fit_params, drawn, shift)
+
+    def _fit_anew(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        alpha: float,
+        fit_params: Mapping[str, Any],
+        drawn: Order | None,
+        shift: Any,
+    ) -> Self:
         begun = time.monotonic()
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
@@ -416,7 +448,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(self.alpha, "alpha")
         if wanted == ONE_NETWORK:
             return ["one network"]
-        X, y = self._checked(X, y, reset=True)
+        X, y = copy(self)._checked(X, y, reset=True)  # a fitted classifier stays as it is
         classes, found = labels.learn(y)
         rows = MemberRows(X, found, len(classes), texts=self._named_texts())
         planned = suitable(rows).members if isinstance(wanted, str) else wanted
@@ -512,9 +544,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = drawn.one_each(self.seed_)
         if weights is not None:
             weights = known_weights(np.asarray(weights), "weights", len(y))[rows]
-        X, y, self.n_unseen_ = _safe_indexing(X, rows), y[rows], 0
-        groups = None if groups is None else groups[rows]
-        return self._calibrate(X, y, self.alpha_ if alpha is None else alpha, by, groups, weights)
+        X, y, groups = _safe_indexing(X, rows), y[rows], None if groups is None else groups[rows]
+        alpha = self.alpha_ if alpha is None else alpha
+        with _whole_or_not_at_all(self):
+            self.n_unseen_ = 0
+            return self._calibrate(X, y, alpha, by, groups, weights)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row, (n,)."""
