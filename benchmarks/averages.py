@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conftr.experiments import Evaluation, Specification, Store, Training, part
-from conftr.experiments.averages import FIVE, found_on, measured_in_fives, size_of
+from conftr.experiments.averages import FIVE, best_heads, measured_in_fives, size_of
 from conftr.experiments.runner import Workspace, prepare, run, train
 from conftr.experiments.specification import stored_method
 from conftr.machine.progress import SILENT
@@ -120,7 +120,7 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
     attempts = searched(dataset, method, workspace)
     chosen = min((one for one in attempts if one.networks == FIVE), key=lambda one: one.size)
     wanted = specification(dataset, method, chosen.settings, FIVE * PROTOCOLS[dataset].averages)
-    heads = found_on(*chosen.said, wanted.evaluation)
+    heads = best_heads(*chosen.said, wanted.evaluation)
     record = run(wanted, workspace, lambda *them: measured_in_fives(heads, *them))
     for name in ("results", "average", "head"):
         told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record[name]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.conformal.direct import own_scores, reaches
+from conftr.conformal.direct import ranked_scores, reaches
 
 RNG = np.random.default_rng(0)
 
@@ -51,8 +51,8 @@ def test_moderate_logits_are_not_all_scored():
     logits = RNG.normal(size=(5000, 10)).astype(np.float32)
     labels = RNG.integers(0, 10, 5000)
     tau = conftr.calibrate(conftr.thr(logits), labels, 0.1)
-    assert own_scores(logits, labels, [500]) is not None
-    assert own_scores(100 * logits, labels, [500]) is None
+    assert ranked_scores(logits, labels, [500]) is not None
+    assert ranked_scores(100 * logits, labels, [500]) is None
     assert reaches(logits, tau).mean() > 0.5
 
 

@@ -18,7 +18,7 @@ from conftr.conformal.quantile import (
     examples_needed,
     paper_position,
     rank,
-    told_examples_needed,
+    readable_examples_needed,
 )
 
 ESTIMATORS = {
@@ -84,7 +84,7 @@ def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
 def test_as_many_examples_are_asked_for_as_a_tiny_alpha_needs(alpha, n, told):
     """The rounding that is granted to 1 - 0.9 is far more than such an alpha."""
     assert examples_needed(alpha) == n
-    assert told_examples_needed(alpha) == told
+    assert readable_examples_needed(alpha) == told
     assert rank(n, alpha) == 1 > rank(n - 1, alpha)
 
 

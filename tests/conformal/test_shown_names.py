@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conftr.conformal.checks import listed
 from conftr.conformal.shaping import Avoid, Separate
-from conftr.conformal.shown_names import LETTERS, apart, shown, told
+from conftr.conformal.shown_names import LETTERS, apart, printable, shown
 
 ANYTHING = st.text(st.characters(codec=None), max_size=200)
 
@@ -64,9 +64,9 @@ def test_names_that_look_the_same_are_numbered():
 
 
 def test_messages_keep_their_lines_and_are_no_longer_than_a_screen():
-    assert told("one\ntwo\x1b[2J") == "one\ntwo\\x1b[2J"
-    assert len(told("row 3 has " + "x" * 100_000 + ": leave it out.")) < 5000
-    assert told("row 3 has " + "x" * 100_000 + ": leave it out.").endswith(": leave it out.")
+    assert printable("one\ntwo\x1b[2J") == "one\ntwo\\x1b[2J"
+    assert len(printable("row 3 has " + "x" * 100_000 + ": leave it out.")) < 5000
+    assert printable("row 3 has " + "x" * 100_000 + ": leave it out.").endswith(": leave it out.")
 
 
 def test_names_in_messages_are_shown():

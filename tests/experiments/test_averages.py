@@ -7,7 +7,7 @@ import conftr
 from conftr.conformal.arrays import log_softmax
 from conftr.data import Examples
 from conftr.experiments import Evaluation
-from conftr.experiments.averages import averages, found_on, measured_in_fives, size_of
+from conftr.experiments.averages import averages, best_heads, measured_in_fives, size_of
 from conftr.experiments.pooling import TrainAndPool
 from conftr.experiments.runner import Prepared, TrainedTrial
 
@@ -45,7 +45,7 @@ def test_an_average_has_smaller_sets_than_one_network():
 
 @pytest.mark.slow  # trains networks and heads
 def test_a_head_is_measured_on_rows_that_did_not_find_it():
-    heads = found_on(*said(5), EVALUATION)
+    heads = best_heads(*said(5), EVALUATION)
     trials, prepared = said(10, seed=1)
     found = measured_in_fives(heads, EVALUATION, trials, prepared)
     assert [one["score"] for one in found["head"]] == ["THR", "APS"]
@@ -59,7 +59,7 @@ def test_a_head_is_measured_on_rows_that_did_not_find_it():
 def test_the_head_for_a_score_that_counts_mass_has_a_temperature_of_its_own():
     """Overconfident networks under APS: what calibrates them is not what has the smallest sets."""
     trials, prepared = said(5)
-    heads = found_on(trials, prepared, EVALUATION)
+    heads = best_heads(trials, prepared, EVALUATION)
     fresh, there = said(10, seed=1)
     found = measured_in_fives(heads, EVALUATION, fresh, there)
     plain, under = (found[name][1]["inefficiency"]["mean"] for name in ("average", "head"))

@@ -21,7 +21,7 @@ from conftr.paper.exhibits import (
     Exhibit,
     Line,
     Quantity,
-    found,
+    our_number,
     runs,
 )
 from conftr.paper.page import write
@@ -56,19 +56,19 @@ def thr(published, quantity=INEFFICIENCY):
 
 def test_numbers_are_found_by_score_alpha_and_path():
     one = record(PLAIN)
-    assert found(thr(None), one)[:2] == (2.0, 0.25)
-    assert found(thr(None, ACCURACY), one)[:2] == (87.5, None)
-    assert found(Cell(None, score="APS", alpha=0.1), one).mean is None
-    assert found(Cell(None, alpha=0.2), one).mean is None
+    assert our_number(thr(None), one)[:2] == (2.0, 0.25)
+    assert our_number(thr(None, ACCURACY), one)[:2] == (87.5, None)
+    assert our_number(Cell(None, score="APS", alpha=0.1), one).mean is None
+    assert our_number(Cell(None, alpha=0.2), one).mean is None
 
 
 def test_a_quantity_may_be_a_sum_of_entries():
     both = Quantity("", (("coverage_confusion", 0, 1), ("coverage_confusion", 1, 0)), factor=100)
-    assert found(thr(None, both), record(PLAIN)).mean == 37.5
+    assert our_number(thr(None, both), record(PLAIN)).mean == 37.5
     mean = Quantity("", (("class_inefficiency", 0), ("class_inefficiency", 1)), factor=1 / 2)
-    assert found(thr(None, mean), record(PLAIN)).mean == 2
+    assert our_number(thr(None, mean), record(PLAIN)).mean == 2
     absent = Quantity("", (("class_inefficiency", 0), ("class_inefficiency", 2)))
-    assert found(thr(None, absent), record(PLAIN)).mean is None
+    assert our_number(thr(None, absent), record(PLAIN)).mean is None
 
 
 def exhibit(*lines):

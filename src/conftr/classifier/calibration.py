@@ -20,7 +20,7 @@ from conftr.classifier.evidence import Integers, Numbers, Sets, standing
 from conftr.classifier.labels import is_missing
 from conftr.conformal import checks
 from conftr.conformal.p_values import p_values
-from conftr.conformal.quantile import CalibrationWarning, rank, told_examples_needed
+from conftr.conformal.quantile import CalibrationWarning, rank, readable_examples_needed
 from conftr.conformal.sets import lowered
 from conftr.conformal.weighted import WEIGHT_ROUNDING, known_weights
 
@@ -132,7 +132,7 @@ class Calibration:
         ]
         if not short:
             return
-        needed = told_examples_needed(alpha)
+        needed = readable_examples_needed(alpha)
         if self.by == ALL:
             message = (
                 f"{self.sizes[0]} calibration examples are too few for alpha = {alpha:g}, which "

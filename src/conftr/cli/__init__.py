@@ -50,8 +50,8 @@ def main() -> None:
     app()
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from conftr import __version__
 
         typer.echo(f"conftr {__version__}")

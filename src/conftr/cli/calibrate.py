@@ -48,13 +48,13 @@ def calibrate(
     Writes a model and a report as `conftr fit` does; nothing is trained.
     """
     place = out or Path(f"{file.resolve().stem}-conftr")
-    with in_words(stopped(place)), watched(quiet or as_json) as watch, noted(watch):
+    with in_words(stopped(place)), watched(quiet or as_json) as display, noted(display):
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.data.user_files import Roles
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
-        wanted = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
+        roles = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
         clf = ConformalClassifier(
             0.1 if alpha is None else alpha, score=score or "thr", random_state=seed
         )
@@ -62,9 +62,9 @@ def calibrate(
         before = None
         if model in calibrating.OUTPUTS:
             names = classes.split(",") if classes else ()
-            result = calibrating.calibrate_outputs(model, file, wanted, task, names)
+            result = calibrating.calibrate_outputs(model, file, roles, task, names)
         else:
-            result, before = calibrating.calibrate_saved(Path(model), file, wanted, task, alpha)
+            result, before = calibrating.calibrate_saved(Path(model), file, roles, task, alpha)
         for note in result.notes:
-            watch.note(note)
+            display.note(note)
         finish(result, place, as_json=as_json, before=before)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conftr.conformal.shown_names import told
+from conftr.conformal.shown_names import printable
 
 if TYPE_CHECKING:
     from conftr.experiments.runner import Workspace
@@ -56,7 +56,11 @@ def lines(quiet: bool) -> Display:
     """Lines on standard error, as in a log."""
     from conftr.machine.progress import Lines, Silent
 
-    return Silent() if quiet else Lines(lambda line: typer.echo(f"conftr: {told(line)}", err=True))
+    return (
+        Silent()
+        if quiet
+        else Lines(lambda line: typer.echo(f"conftr: {printable(line)}", err=True))
+    )
 
 
 @contextmanager
@@ -75,14 +79,14 @@ def watched(quiet: bool) -> Iterator[Display]:
 
 
 @contextmanager
-def noted(watch: Display) -> Iterator[None]:
+def noted(display: Display) -> Iterator[None]:
     """Warnings meant for the user become notes; those meant for programmers stay what they are."""
 
     shown = warnings.showwarning
 
     def note(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, UserWarning):
-            watch.note(str(message))
+            display.note(str(message))
         else:
             shown(message, category, *where)
 
@@ -153,10 +157,10 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
     if file is None:
         return None
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 @contextmanager
@@ -175,5 +179,5 @@ def in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
     except Exception as error:
         if os.environ.get("CONFTR_TRACEBACK"):
             raise
-        typer.echo(f"conftr: {told(str(error)) or type(error).__name__}", err=True)
+        typer.echo(f"conftr: {printable(str(error)) or type(error).__name__}", err=True)
         raise typer.Exit(1) from None

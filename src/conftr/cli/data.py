@@ -14,10 +14,10 @@ def show(data_dir: DataDir = None) -> None:
     with in_words():
         from conftr import data
 
-        for one in data.available(data_dir=data_dir):
-            where = one.place and (one.place.folder or one.place.label)
-            missing = f"not here ({one.megabytes:g} MB: conftr data fetch {one.name})"
-            typer.echo(f"{one.name:15} {where or missing}")
+        for dataset in data.available(data_dir=data_dir):
+            where = dataset.place and (dataset.place.folder or dataset.place.label)
+            missing = f"not here ({dataset.megabytes:g} MB: conftr data fetch {dataset.name})"
+            typer.echo(f"{dataset.name:15} {where or missing}")
 
 
 def fetch(

@@ -125,7 +125,7 @@ def _print_table(file: Path, form: Format) -> None:
     elif form is Format.CSV:
         typer.echo(as_csv(records), nl=False)
     elif form is Format.MARKDOWN:
-        typer.echo("\n".join(markdown(one) for one in tables(records)), nl=False)
+        typer.echo("\n".join(markdown(table) for table in tables(records)), nl=False)
     else:
         draw(tables(records))
 
@@ -138,5 +138,5 @@ def draw(tables: list[Any]) -> None:
 
     # A table that goes to a file must not be cut or folded to the width of no terminal.
     terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 1000)
-    for one in tables:
-        terminal.print(table.draw(one))
+    for content in tables:
+        terminal.print(table.draw(content))

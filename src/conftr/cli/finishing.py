@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from conftr.cli.console import unless_written
-from conftr.conformal.shown_names import told
+from conftr.conformal.shown_names import printable
 
 if TYPE_CHECKING:
     from conftr.classifier.evidence import Evidence
@@ -32,12 +32,12 @@ def finish(result: Result, place: Path, *, as_json: bool, before: Evidence | Non
     from conftr.jobs import folders, summary
 
     page = folders.write_model(place, result)
-    found: dict[str, Any] = summary.summary(result.evidence)
-    found |= {"model": str(place), "report": str(page)}
+    outcome: dict[str, Any] = summary.summary(result.evidence)
+    outcome |= {"model": str(place), "report": str(page)}
     if before is not None:
-        found["before"] = summary.summary(before)
+        outcome["before"] = summary.summary(before)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(outcome))
         return
     kind = Path(result.evidence.provenance.get("file", "rows.npz")).suffix
     where = [
@@ -45,14 +45,14 @@ def finish(result: Result, place: Path, *, as_json: bool, before: Evidence | Non
         ("Report", str(page)),
         ("Next", f"conftr predict {place} NEW{kind} --out sets.csv"),
     ]
-    for word, line in [*summary.lines(found), *where]:
+    for word, line in [*summary.lines(outcome), *where]:
         typer.echo(paragraph(f"{word:9} {line}"))
 
 
 def paragraph(text: str) -> str:
     """A line, or several with the later ones indented; words and paths stay whole."""
     return textwrap.fill(
-        told(text),
+        printable(text),
         _WIDTH,
         subsequent_indent=10 * " ",
         break_long_words=False,

@@ -88,7 +88,7 @@ def fit(
     Both go into one folder, which `conftr predict` takes.
     """
     place = out or Path(f"{Path(file).resolve().stem}-conftr")
-    with in_words(stopped(place)), watched(quiet or as_json) as watch, noted(watch):
+    with in_words(stopped(place)), watched(quiet or as_json) as display, noted(display):
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.cli import wishes
         from conftr.data.user_files import Roles, by_text, read
@@ -98,7 +98,7 @@ def fit(
         from conftr.training import use_compilation_cache
 
         folders.check(place, overwrite=overwrite)
-        wanted = Roles(
+        roles = Roles(
             target,
             labels,
             drop=tuple(drop or ()),
@@ -106,9 +106,9 @@ def fit(
             picture=picture,
             texts=tuple(text) if text else None,
         ).grouped_by(group_by)
-        given = read(file, wanted, data_dir=data_dir, progress=watch.step)
+        given = read(file, roles, data_dir=data_dir, progress=display.step)
         for note in given.notes:
-            watch.note(note)
+            display.note(note)
         names = by_text(sorted(set(given.y.tolist())))
         shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
         use_compilation_cache()
@@ -122,7 +122,7 @@ def fit(
             chosen.alpha,
             score=score,
             head=str(head),
-            texts=wanted.texts,
+            texts=roles.texts,
             shape=shape,
             tune=tune,
             cross_conformal=cross_conformal,
@@ -131,8 +131,8 @@ def fit(
             **training | chosen.training,
         )
         with connected(ray) as executor:
-            task = fitting.FitTask(clf.set_params(executor=executor), wanted.by_class, test_share)
-            result = fitting.fit(given, task, watch.step, watch.note)
+            task = fitting.FitTask(clf.set_params(executor=executor), roles.by_class, test_share)
+            result = fitting.fit(given, task, display.step, display.note)
         for note in result.notes:
-            watch.note(note)
+            display.note(note)
         finish(result, place, as_json=as_json)

@@ -61,12 +61,12 @@ def monitor(
         from conftr.monitoring.findings import words
 
         task = monitoring.MonitorTask(target, id_column, level, seed, picture)
-        found = monitoring.monitor(model, file, place, task, progress)
+        findings = monitoring.monitor(model, file, place, task, progress)
     if as_json:
-        typer.echo(json.dumps(found.to_json()))
+        typer.echo(json.dumps(findings.to_json()))
     else:
         page = place / monitoring.PAGE
-        for heading, line in [*words(found), ("Page", str(page))]:
+        for heading, line in [*words(findings), ("Page", str(page))]:
             typer.echo(paragraph(f"{heading:9} {line}"))
-    if found.alarm:
+    if findings.alarm:
         raise typer.Exit(3)

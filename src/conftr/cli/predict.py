@@ -21,7 +21,7 @@ from conftr.cli.console import (
     noted,
     unless_written,
 )
-from conftr.conformal.shown_names import told
+from conftr.conformal.shown_names import printable
 
 
 def predict(
@@ -97,4 +97,4 @@ def predict(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(tally)))
     elif not quiet:
-        typer.echo(f"conftr: {told(predicting.words(tally, request))}", err=True)
+        typer.echo(f"conftr: {printable(predicting.words(tally, request))}", err=True)

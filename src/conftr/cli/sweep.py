@@ -175,8 +175,8 @@ def _sweeps(
     base = default_settings(dataset, (file.alphas or (alpha,))[0], rows)
     base |= {setting: value for setting, value in changes.items() if value is not None}
     if equal:
-        lengths, asked = (max(1, base["epochs"] // 2), base["epochs"]), (file.alphas or (alpha,))[0]
-        file = replace(equal_budget(file.names, lengths, alpha=asked), score=file.score)
+        lengths, level = (max(1, base["epochs"] // 2), base["epochs"]), (file.alphas or (alpha,))[0]
+        file = replace(equal_budget(file.names, lengths, alpha=level), score=file.score)
     elif not file.shared and not file.by_method:
         thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
         file = replace(thinned, alphas=file.alphas, score=file.score)
@@ -209,10 +209,12 @@ def _print(
     paths = [path_of(sweep, workspace.store) for sweep in sweeps]
     settings = write_settings(sweeps, records, workspace.store)
     if as_json:
-        told = {"settings": str(settings)}
+        written = {"settings": str(settings)}
         trios = zip(sweeps, records, paths, strict=True)
-        found = [outcome(one, record) | {"file": str(path)} | told for one, record, path in trios]
-        typer.echo(json.dumps(found, indent=1))
+        outcomes = [
+            outcome(sweep, record) | {"file": str(path)} | written for sweep, record, path in trios
+        ]
+        typer.echo(json.dumps(outcomes, indent=1))
         return
     draw([best_of(sweeps, records)])
     if not quiet:

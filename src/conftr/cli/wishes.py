@@ -78,13 +78,13 @@ def _separate(text: str, classes: Mapping[str, Hashable]) -> Separate:
 
 def _read(option: str, text: str, classes: Mapping[str, Hashable], usage: str) -> Wish:
     """Take a wish apart; every name in it must be a class."""
-    found = _WISH.fullmatch(text)
-    if found is None:
+    match = _WISH.fullmatch(text)
+    if match is None:
         raise ValueError(
             f"--{option} cannot be read: {text!r}. Write it as in {usage}; a class whose name "
             f"holds one of , | = -> stands in double quotes, such as '\"a,b\"=10'."
         )
-    names, sign, others, weight = found.groups()
+    names, sign, others, weight = match.groups()
     sides = [tuple(_known(name, option, classes) for name in _split(s)) for s in (names, others)]
     return Wish(sides[0], sign or "", sides[1], _weight(option, weight))
 

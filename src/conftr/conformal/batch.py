@@ -44,10 +44,12 @@ def calibrated(
 ) -> Calibrated:
     """Calibrate on the first rows of a batch and predict the others, as `ConfTr` does (Alg. 1)."""
     scores = scored(score, logits)
-    (calibrating, predicting), (own, others), (_, rows) = parts(fraction, scores, labels, logits)
-    tau = quantile(pick(calibrating, own), alpha)
+    (calibrating, predicting), (first_labels, rest_labels), (_, rows) = split_rows(
+        fraction, scores, labels, logits
+    )
+    tau = quantile(pick(calibrating, first_labels), alpha)
     n = operator.index(calibrating.shape[0])
-    return Calibrated((predicting - tau) / temperature, rows, others, n)
+    return Calibrated((predicting - tau) / temperature, rows, rest_labels, n)
 
 
 def cross_entropy(logits: Array, labels: Array) -> Array:
@@ -70,7 +72,7 @@ def soft_sets(scores: Array, tau: Any, temperature: Any) -> Array:
     return sigmoid(above / temperature)
 
 
-def parts(fraction: float | None, *rows: Array) -> list[tuple[Array, Array]]:
+def split_rows(fraction: float | None, *rows: Array) -> list[tuple[Array, Array]]:
     """The first share of the rows and the others, of each array; all twice for None or one row."""
     n = operator.index(rows[0].shape[0])
     if n == 0:

@@ -271,14 +271,14 @@ def _floating(xp: Namespace, x: Array, name: str) -> Array:
 
 
 def _refuse_infinite(xp: Namespace, logits: Array, name: str) -> None:
-    found = _first(xp, ~xp.isfinite(logits), logits)
+    shown_value = _first(xp, ~xp.isfinite(logits), logits)
     advice = "A model that gives nan has diverged or was given nan."
     if not bool(xp.any(xp.isnan(logits))):
         advice = (
             "If they are logs of probabilities, some are exactly 0: "
             "conftr.logits_from_probs(p) gives logs that are finite."
         )
-    raise ValueError(f"{name} must be finite; got {found}. {advice}")
+    raise ValueError(f"{name} must be finite; got {shown_value}. {advice}")
 
 
 def _first(xp: Namespace, bad: Array, values: Array) -> str:

@@ -28,11 +28,12 @@ from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import rank
 
 
-def cross_p_values(own: Any, folds: Any, scores: Any) -> npt.NDArray[np.float64]:
+def cross_p_values(true_scores: Any, folds: Any, scores: Any) -> npt.NDArray[np.float64]:
     """P-values (m, K) of new rows, from out-of-fold scores of the training rows.
 
     Args:
-        own: Score of the true class of each training row, (n,), by the model that did not see it.
+        true_scores: Scores of the true classes of the training rows, (n,), each by the model that
+            did not see it.
         folds: The fold of each training row, (n,), integers 0..F-1.
         scores: Scores of the new rows by the model of each fold, (F, m, K).
 
@@ -42,23 +43,25 @@ def cross_p_values(own: Any, folds: Any, scores: Any) -> npt.NDArray[np.float64]
     Raises:
         ValueError: If shapes do not fit.
     """
-    own, folds, scores = _checked(own, folds, scores)
-    n, reached = len(own), np.zeros(scores.shape[1:])
-    for fold, said in enumerate(scores):
-        mine = own[folds == fold]
+    true_scores, folds, scores = _checked(true_scores, folds, scores)
+    n, reached = len(true_scores), np.zeros(scores.shape[1:])
+    for fold, fold_scores in enumerate(scores):
+        of_fold = true_scores[folds == fold]
         # (1 + c) / (size + 1), of which c is taken: how many scores of the fold are reached.
-        reached += np.rint(p_values(mine, said) * (len(mine) + 1)) - 1
-    found: npt.NDArray[np.float64] = (1 + reached) / (n + 1)
-    return found
+        reached += np.rint(p_values(of_fold, fold_scores) * (len(of_fold) + 1)) - 1
+    p: npt.NDArray[np.float64] = (1 + reached) / (n + 1)
+    return p
 
 
-def cross_predict_set(own: Any, folds: Any, scores: Any, alpha: float) -> npt.NDArray[np.bool_]:
+def cross_predict_set(
+    true_scores: Any, folds: Any, scores: Any, alpha: float
+) -> npt.NDArray[np.bool_]:
     """C(x) = {k : p_k(x) > alpha} as booleans, (m, K); arguments as in `cross_p_values`.
 
     Promised is the bound that `cross_promise` gives, about 1 - 2 alpha; met is usually 1 - alpha.
     """
-    found, n = cross_p_values(own, folds, scores), len(host(own))
-    inside: npt.NDArray[np.bool_] = np.rint(found * (n + 1)) > rank(n, alpha)
+    p, n = cross_p_values(true_scores, folds, scores), len(host(true_scores))
+    inside: npt.NDArray[np.bool_] = np.rint(p * (n + 1)) > rank(n, alpha)
     return inside
 
 
@@ -81,18 +84,18 @@ def cross_promise(n: int, folds: int, alpha: float) -> float:
     return max(0.0, 1 - 2 * level - min(by_fold, by_rows))
 
 
-def _checked(own: Any, folds: Any, scores: Any) -> tuple[Any, Any, Any]:
-    own, folds, scores = (host(given) for given in (own, folds, scores))
+def _checked(true_scores: Any, folds: Any, scores: Any) -> tuple[Any, Any, Any]:
+    true_scores, folds, scores = (host(given) for given in (true_scores, folds, scores))
     if scores.ndim != 3:
         raise ValueError(
             f"scores must have shape (F, m, K), those of the new rows by the model of each fold; "
             f"got shape {scores.shape}."
         )
-    if own.ndim != 1 or folds.shape != own.shape:
+    if true_scores.ndim != 1 or folds.shape != true_scores.shape:
         raise ValueError(
-            f"own and folds must have shape (n,), one for each training row; got {own.shape} and "
-            f"{folds.shape}."
+            f"true_scores and folds must have shape (n,), one for each training row; got "
+            f"{true_scores.shape} and {folds.shape}."
         )
-    kinds = np.result_type(own, scores, np.float32)
+    kinds = np.result_type(true_scores, scores, np.float32)
     folds = checks.integers_below(np, folds, len(scores), "folds")
-    return own.astype(kinds), folds, scores.astype(kinds)
+    return true_scores.astype(kinds), folds, scores.astype(kinds)

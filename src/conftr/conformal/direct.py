@@ -53,7 +53,7 @@ def reaches(logits: Array, tau: float) -> Array:
     return sets
 
 
-def own_scores(logits: Array, labels: Array, ranks: Sequence[int]) -> Floats | None:
+def ranked_scores(logits: Array, labels: Array, ranks: Sequence[int]) -> Floats | None:
     """The r-th smallest of thr(logits) at the labels for each rank r; None where all are scored."""
     if not is_numpy(logits) or min(ranks) < 1:
         return None
@@ -63,7 +63,7 @@ def own_scores(logits: Array, labels: Array, ranks: Sequence[int]) -> Floats | N
             return None
         rough[block] = pick(rows, labels[block]) - np.log(sums)
         most = max(most, roundings)
-    ordered, found = np.sort(rough), np.empty(len(ranks), logits.dtype)
+    ordered, ranked = np.sort(rough), np.empty(len(ranks), logits.dtype)
     margin = 2 * (most + 2 * abs(ordered[0])) * float(np.finfo(logits.dtype).eps)
     for place, r in enumerate(ranks):
         near = ordered[r - 1]
@@ -71,8 +71,8 @@ def own_scores(logits: Array, labels: Array, ranks: Sequence[int]) -> Floats | N
             return None
         close = np.flatnonzero((rough >= near - margin) & (rough <= near + margin))
         scores = np.sort(pick(thr(logits[close]), labels[close]))
-        found[place] = scores[r - 1 - np.searchsorted(ordered, near - margin)]
-    return found
+        ranked[place] = scores[r - 1 - np.searchsorted(ordered, near - margin)]
+    return ranked
 
 
 def _rows(logits: Floats) -> int:

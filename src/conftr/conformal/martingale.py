@@ -53,8 +53,8 @@ def coarse(scores: Any) -> Numbers:
     A coarser score is a score: nothing that is said of the test depends on it.
     """
     fractions, exponents = np.frexp(np.asarray(scores, np.float64))
-    found: Numbers = np.ldexp(np.round(fractions * _BITS) / _BITS, exponents)
-    return found
+    rounded: Numbers = np.ldexp(np.round(fractions * _BITS) / _BITS, exponents)
+    return rounded
 
 
 def sequential_p_values(reference: Any, stream: Any, u: Any) -> Numbers:
@@ -72,23 +72,23 @@ def sequential_p_values(reference: Any, stream: Any, u: Any) -> Numbers:
     Returns:
         P-values (T,).
     """
-    bag, stream, found = np.sort(reference), np.asarray(stream), np.empty(len(stream))
+    bag, stream, p = np.sort(reference), np.asarray(stream), np.empty(len(stream))
     for start in range(0, len(stream), _BLOCK):
-        own = stream[start : start + _BLOCK]
-        earlier = np.tri(len(own), k=-1, dtype=bool)
-        lower = np.searchsorted(bag, own, "left") + _count(own[None] < own[:, None], earlier)
-        upto = np.searchsorted(bag, own, "right") + _count(own[None] <= own[:, None], earlier)
-        before = len(bag) + np.arange(len(own))
-        found[start : start + len(own)] = lower + u[start : start + len(own)] * (upto - lower + 1)
-        found[start : start + len(own)] /= before + 1
-        own = np.sort(own)
-        bag = np.insert(bag, np.searchsorted(bag, own), own)
-    return found
+        block = stream[start : start + _BLOCK]
+        earlier = np.tri(len(block), k=-1, dtype=bool)
+        lower = np.searchsorted(bag, block, "left") + _count(block[None] < block[:, None], earlier)
+        upto = np.searchsorted(bag, block, "right") + _count(block[None] <= block[:, None], earlier)
+        before = len(bag) + np.arange(len(block))
+        p[start : start + len(block)] = lower + u[start : start + len(block)] * (upto - lower + 1)
+        p[start : start + len(block)] /= before + 1
+        block = np.sort(block)
+        bag = np.insert(bag, np.searchsorted(bag, block), block)
+    return p
 
 
 def _count(true: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    found: npt.NDArray[np.intp] = np.count_nonzero(true & among, axis=1)
-    return found
+    counts: npt.NDArray[np.intp] = np.count_nonzero(true & among, axis=1)
+    return counts
 
 
 def miss_chances(r: int, n: int, misses: Any) -> Numbers:
@@ -100,8 +100,8 @@ def miss_chances(r: int, n: int, misses: Any) -> Numbers:
         misses: Whether each new row's true class scores below the threshold, (T,).
     """
     before = np.append(0, np.cumsum(misses)[:-1]) if len(misses) else np.zeros(0)
-    found: Numbers = (r + before) / (n + 1 + np.arange(len(misses)))
-    return found
+    chances: Numbers = (r + before) / (n + 1 + np.arange(len(misses)))
+    return chances
 
 
 def bets_on_p_values(p: Numbers, densities: Sequence[tuple[float, float]] = ANY) -> Numbers:
@@ -129,8 +129,8 @@ def bets_on_misses(misses: Any, chances: Numbers, alpha: float) -> Numbers:
     """
     odds = alpha / (1 - alpha) * np.array(_ODDS)[:, None]
     rates, misses = odds / (1 + odds), np.asarray(misses, bool)
-    found: Numbers = np.where(misses, np.log(rates / chances), np.log((1 - rates) / (1 - chances)))
-    return found
+    bets: Numbers = np.where(misses, np.log(rates / chances), np.log((1 - rates) / (1 - chances)))
+    return bets
 
 
 def capital(bets: Numbers) -> Numbers:
@@ -145,7 +145,7 @@ def capital(bets: Numbers) -> Numbers:
     sums = np.cumsum(bets, axis=1)
     before = sums - bets
     started = np.logaddexp.accumulate(np.log(kept[:-1] - kept[1:]) - before, axis=1) + sums
-    found: Numbers = np.logaddexp(
+    logs: Numbers = np.logaddexp(
         np.log(kept[1:]), np.logaddexp.reduce(started, axis=0) - math.log(len(bets))
     )
-    return found
+    return logs

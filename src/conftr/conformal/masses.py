@@ -105,15 +105,15 @@ def _log_below(xp: Namespace, s: Array, tie: Array) -> tuple[Array, Array]:
     b_{j+1} = log(exp(b_j) + c) - (s_{j+1} - s_j). No term overflows, and none is lost to
     underflow because b itself stays in logs.
     """
-    one = xp.ones_like(s[0, :])
+    ones = xp.ones_like(s[0, :])
 
     def step(carry: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[Any, Any]:
         (below, seen), (gap, tied) = carry, row
         below = xp.where(tied, below, xp.log(xp.exp(below) + seen) - gap)
-        seen = xp.where(tied, seen + one, one)
+        seen = xp.where(tied, seen + ones, ones)
         return (below, seen), (below, seen)
 
-    first = (one * -math.inf, one)
+    first = (ones * -math.inf, ones)
     if s.shape[0] == 1:
         return first[0][None, :], first[1][None, :]
     _, rest = fold(step, first, (s[1:, :] - s[:-1, :], tie))

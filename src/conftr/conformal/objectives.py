@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, library, pick
-from conftr.conformal.batch import Score, cross_entropy, parts, scored, soft_sets
+from conftr.conformal.batch import Score, cross_entropy, scored, soft_sets, split_rows
 from conftr.conformal.losses import cost, excess, missed
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import thr
@@ -85,9 +85,11 @@ class ConfTr:
         logits = checks.logits_array(logits, values=False)  # the score looks at the values
         labels = checks.labels_array(labels, logits)
         scores = scored(self.score, logits)
-        (calibrating, predicting), (own, others) = parts(self.fraction, scores, labels)
-        tau = self.quantile(pick(calibrating, own), self.alpha)
-        total = _log_loss(self, soft_sets(predicting, tau, self.temperature), others)
+        (calibrating, predicting), (first_labels, rest_labels) = split_rows(
+            self.fraction, scores, labels
+        )
+        tau = self.quantile(pick(calibrating, first_labels), self.alpha)
+        total = _log_loss(self, soft_sets(predicting, tau, self.temperature), rest_labels)
         if isinstance(self.cross_entropy_weight, int | float) and self.cross_entropy_weight == 0:
             return total
         return total + self.cross_entropy_weight * cross_entropy(logits, labels)

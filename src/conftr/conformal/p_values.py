@@ -60,7 +60,7 @@ def p_values(
     array([[0.6, 0.2]])
     """
     scores = checks.scores_array(scores)
-    calibration = _own(calibration, scores)
+    calibration = _true_scores(calibration, scores)
     draws = None if u is None else checks.uniforms(u, scores)
     if groups is None:
         if calibration_groups is not None:
@@ -73,7 +73,7 @@ def p_values(
     return _by_group(calibration, scores, draws, groups, calibration_groups)
 
 
-def _own(calibration: Array, scores: Array) -> Array:
+def _true_scores(calibration: Array, scores: Array) -> Array:
     xp = namespace(scores=scores, calibration=calibration)
     if calibration.ndim != 1:
         raise ValueError(
@@ -132,14 +132,16 @@ def _by_group(
             f"groups must have shape (m,) = ({scores.shape[0]},), one group a row; got shape "
             f"{tuple(groups.shape)}."
         )
-    bound = 1 + max([0, *(extremes(own)[1] for own in (groups, of_calibration) if own.shape[0])])
+    bound = 1 + max(
+        [0, *(extremes(ids_of)[1] for ids_of in (groups, of_calibration) if ids_of.shape[0])]
+    )
     xp, known = _ids(of_calibration, calibration, bound, "calibration_groups")
     ids = checks.integers_below(xp, groups, bound, "groups")
-    found = xp.ones_like(scores, dtype=default_float(xp))
+    p = xp.ones_like(scores, dtype=default_float(xp))
     for group in range(bound):
         rows = _among(calibration[known == group], scores, draws)
-        found = xp.where((ids == group)[:, None], rows, found)
-    return found
+        p = xp.where((ids == group)[:, None], rows, p)
+    return p
 
 
 def _ids(ids: Array, calibration: Array, bound: int, name: str) -> tuple[Any, Array]:

@@ -84,7 +84,7 @@ def examples_needed(alpha: float) -> int:
     return max(1, math.ceil(1 / _rounded_up(checks.one_probability(alpha, "alpha"))) - 1)
 
 
-def told_examples_needed(alpha: float) -> str:
+def readable_examples_needed(alpha: float) -> str:
     """`examples_needed` for people; of numbers that nobody can read, the order."""
     needed = examples_needed(alpha)
     return f"{needed:,}" if needed < 10**12 else f"10^{len(str(needed + 1)) - 1}"
@@ -246,6 +246,6 @@ def _say_too_few(n: int, alpha: float) -> None:
 def _too_few(n: int, alpha: float) -> str:
     return (
         f"{n} examples calibrate where alpha = {alpha:g} needs at least "
-        f"{told_examples_needed(alpha)}: the smallest score stands in for the quantile. Training "
-        f"can go on like this; a larger batch or alpha, or fraction=None, avoids it."
+        f"{readable_examples_needed(alpha)}: the smallest score stands in for the quantile. "
+        f"Training can go on like this; a larger batch or alpha, or fraction=None, avoids it."
     )

@@ -23,13 +23,13 @@ from conftr.conformal.arrays import (
     sigmoid,
     stop_gradient,
 )
-from conftr.conformal.direct import own_scores, reaches
+from conftr.conformal.direct import ranked_scores, reaches
 from conftr.conformal.quantile import (
     CalibrationWarning,
     Quantile,
     SmoothSort,
     rank,
-    told_examples_needed,
+    readable_examples_needed,
 )
 from conftr.conformal.scores import thr
 
@@ -74,33 +74,33 @@ def calibrate(
         raise ValueError("scores must hold at least one calibration example; got shape (0, ...).")
     if score is None:
         _warn_of_logits(scores)
-    own = stop_gradient(pick(scores, labels))
+    true_scores = stop_gradient(pick(scores, labels))
     if groups is None:
-        tau = marginal(own, alphas)
+        tau = marginal(true_scores, alphas)
         return float(tau) if alphas.ndim == 0 and is_concrete(tau) else tau
     if isinstance(groups, str):
         if groups != "class":
             raise ValueError(f'groups must be None, "class" or integers (n,); got {groups!r}.')
-        return _grouped(own, labels, int(scores.shape[1]), alphas, "class")
+        return _grouped(true_scores, labels, int(scores.shape[1]), alphas, "class")
     ids, count = _group_ids(groups, labels, n_groups)
-    return _grouped(own, ids, count, alphas, "group")
+    return _grouped(true_scores, ids, count, alphas, "group")
 
 
-def marginal(own: Array, alphas: Any) -> Array:
+def marginal(true_scores: Array, alphas: Any) -> Array:
     """E_(r) of the true classes' scores (n,) for every alpha, of shape alphas.shape."""
-    xp, n = namespace(scores=own), int(own.shape[0])
+    xp, n = namespace(scores=true_scores), int(true_scores.shape[0])
     ranks = [rank(n, alpha) for alpha in alphas.ravel()]
     for alpha, r in zip(alphas.ravel(), ranks, strict=True):
         if r == 0:
             warnings.warn(
                 f"{n} calibration examples are too few for alpha = {alpha:g}, which needs at "
-                f"least {told_examples_needed(alpha)}. The threshold is -inf: every set holds "
+                f"least {readable_examples_needed(alpha)}. The threshold is -inf: every set holds "
                 f"every class.",
                 CalibrationWarning,
                 stacklevel=3,
             )
-    ordered = xp.concat([constant([-math.inf], own), xp.sort(own, stable=False)])
-    tau = xp.take(ordered, constant(ranks, own, integer=True), axis=0)
+    ordered = xp.concat([constant([-math.inf], true_scores), xp.sort(true_scores, stable=False)])
+    tau = xp.take(ordered, constant(ranks, true_scores, integer=True), axis=0)
     return xp.reshape(tau, alphas.shape)
 
 
@@ -212,35 +212,37 @@ def _marginal_of_thr(logits: Array, labels: Array, alphas: Any) -> Array | None:
     labels = checks.labels_array(labels, logits)
     if logits.shape[0] == 0 or not is_concrete(logits):
         return None
-    tau = own_scores(logits, labels, [rank(int(logits.shape[0]), a) for a in alphas.ravel()])
+    tau = ranked_scores(logits, labels, [rank(int(logits.shape[0]), a) for a in alphas.ravel()])
     return None if tau is None else tau.reshape(alphas.shape)
 
 
-def _grouped(own: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> Array:
+def _grouped(true_scores: Array, ids: Array, n_groups: int, alphas: Any, kind: str) -> Array:
     """E_(r) within each group, of shape alphas.shape + (n_groups,).
 
     One sort by group and score, then one look-up a group: no n x n_groups array is made.
     """
-    xp = namespace(scores=own)
-    by_score = xp.argsort(own, stable=False)
+    xp = namespace(scores=true_scores)
+    by_score = xp.argsort(true_scores, stable=False)
     by_group = xp.take(by_score, xp.argsort(xp.take(ids, by_score, axis=0), stable=True), axis=0)
-    names = constant(list(range(n_groups)), own, integer=True)
+    names = constant(list(range(n_groups)), true_scores, integer=True)
     sorted_ids = xp.astype(xp.take(ids, by_group, axis=0), names.dtype)
     first = xp.searchsorted(sorted_ids, names, side="left")
     counts = xp.searchsorted(sorted_ids, names, side="right") - first
-    ordered = xp.take(own, by_group, axis=0)
-    found = []
+    ordered = xp.take(true_scores, by_group, axis=0)
+    taus = []
     for alpha in alphas.ravel():
-        ranks = xp.astype(_group_ranks(own, counts, alpha, kind), first.dtype)
+        ranks = xp.astype(_group_ranks(true_scores, counts, alpha, kind), first.dtype)
         place = xp.maximum(first + ranks - 1, xp.zeros_like(first))
-        found.append(xp.where(ranks > 0, xp.take(ordered, place, axis=0), -math.inf))
-    return xp.reshape(xp.stack(found), (*alphas.shape, n_groups))
+        taus.append(xp.where(ranks > 0, xp.take(ordered, place, axis=0), -math.inf))
+    return xp.reshape(xp.stack(taus), (*alphas.shape, n_groups))
 
 
-def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
+def _group_ranks(true_scores: Array, counts: Array, alpha: Any, kind: str) -> Array:
     """The exact rank of each group, from its number of examples."""
     if not is_concrete(counts):
-        table = constant([rank(m, alpha) for m in range(own.shape[0] + 1)], own, integer=True)
+        table = constant(
+            [rank(m, alpha) for m in range(true_scores.shape[0] + 1)], true_scores, integer=True
+        )
         return namespace(counts=counts).take(table, counts, axis=0)
     sizes = [int(counts[i]) for i in range(counts.shape[0])]
     ranks = [rank(size, alpha) for size in sizes]
@@ -248,13 +250,13 @@ def _group_ranks(own: Array, counts: Array, alpha: Any, kind: str) -> Array:
     if short:
         every = "is in every set" if kind == "class" else "gets every class in its sets"
         warnings.warn(
-            f"alpha = {alpha:g} needs at least {told_examples_needed(alpha)} calibration examples "
-            f"of each {kind}; too few for {checks.listed(short)}. The threshold there is -inf: "
-            f"such a {kind} {every}.",
+            f"alpha = {alpha:g} needs at least {readable_examples_needed(alpha)} calibration "
+            f"examples of each {kind}; too few for {checks.listed(short)}. The threshold there is "
+            f"-inf: such a {kind} {every}.",
             CalibrationWarning,
             stacklevel=4,
         )
-    return constant(ranks, own, integer=True)
+    return constant(ranks, true_scores, integer=True)
 
 
 def _group_ids(groups: Array, labels: Array, n_groups: int | None) -> tuple[Array, int]:

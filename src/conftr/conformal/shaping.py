@@ -135,10 +135,10 @@ class Shape:
     def sides(self, classes: Classes) -> list[tuple[Avoid | Separate, list[int], list[int]]]:
         """Each wish to avoid or separate, and the places of the classes on its two sides."""
         index = _index(classes)
-        found = [(wish, *wish.sides()) for wish in self._wishes()]
+        sides = [(wish, *wish.sides()) for wish in self._wishes()]
         return [
             (wish, [index(name) for name in first], [index(name) for name in second])
-            for wish, first, second in found
+            for wish, first, second in sides
         ]
 
     def _wishes(self) -> list[Avoid | Separate]:

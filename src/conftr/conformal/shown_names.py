@@ -56,16 +56,16 @@ def apart(names: Iterable[object], most: int = LETTERS) -> tuple[str, ...]:
     ('aaa…c', 'aaa…c (2)', 'e')
     """
     texts = [shown(name, most) for name in names]
-    plain, seen, found = set(texts), Counter[str](), list[str]()
+    plain, seen, distinct = set(texts), Counter[str](), list[str]()
     for text in texts:
         seen[text] += 1
         while seen[text] > 1 and f"{text} ({seen[text]})" in plain:
             seen[text] += 1
-        found.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
-    return tuple(found)
+        distinct.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    return tuple(distinct)
 
 
-def told(message: str) -> str:
+def printable(message: str) -> str:
     """A message as it is printed: lines stay lines, all else that acts on a terminal is escaped.
 
     Args:
@@ -78,8 +78,8 @@ def told(message: str) -> str:
     return _LINE_BREAK.join(_UNSAFE.sub(_escaped, line) for line in lines)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def _cut(text: str, most: int) -> str:

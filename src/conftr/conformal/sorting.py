@@ -67,7 +67,7 @@ def unmix(values: Array, keys: Array, dispersion: float) -> Array:
     return _run(values, keys, dispersion, partners(keys.shape[-1])[::-1])
 
 
-def read(keys: Array, reading: Array, dispersion: float) -> tuple[Array, Array]:
+def read(keys: Array, constants: Array, dispersion: float) -> tuple[Array, Array]:
     """sum_j c_j soft_sort(x)_j for sorted keys x (n,) and constants c (n,), and its slopes (n,).
 
     The slopes are its derivatives by the keys. With v the values between two layers and g what a
@@ -75,24 +75,24 @@ def read(keys: Array, reading: Array, dispersion: float) -> tuple[Array, Array]:
     layer to last and g, by the transposed layers, from last to first; a comparator on a and b then
     adds dw (g_a - g_b) (v_b - v_a). No library needs to record the layers for this.
     """
-    xp, n = namespace(keys=keys, reading=reading), keys.shape[0]
+    xp, n = namespace(keys=keys, constants=constants), keys.shape[0]
     if n == 1:
-        return xp.sum(reading * keys), reading
+        return xp.sum(constants * keys), constants
     meets = constant(_there_and_back(n), keys, integer=True)
     apart = _apart(xp, keys, meets[:, :n])
     weights = sigmoid(xp.abs(apart) * (-2 / dispersion))
 
     def layer(carried: Array, joined: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
         partner, weight = joined
-        met = permuted(carried, partner)
-        return mixed(carried, met, weight), (carried, met)
+        exchanged = permuted(carried, partner)
+        return mixed(carried, exchanged, weight), (carried, exchanged)
 
     both_ways = xp.concat([weights, xp.flip(weights, axis=0)], axis=1)
-    ends, (carried, met) = fold(layer, xp.concat([keys, reading]), (meets, both_ways))
-    gaps = met - carried
+    ends, (carried, exchanged) = fold(layer, xp.concat([keys, constants]), (meets, both_ways))
+    gaps = exchanged - carried
     change = weights * (1 - weights) * sign(apart) * (-2 / dispersion)
     turned = change * gaps[:, :n] * xp.flip(gaps[:, n:], axis=0)
-    return xp.sum(reading * ends[:n]), ends[n:] + xp.sum(turned, axis=0)
+    return xp.sum(constants * ends[:n]), ends[n:] + xp.sum(turned, axis=0)
 
 
 @settled
@@ -119,7 +119,7 @@ def _run(values: Array, keys: Array, dispersion: float, layers: npt.NDArray[np.i
 
 def _apart(xp: Namespace, keys: Array, partner: Array) -> Array:
     """x_b - x_a for every wire a and the wire b it meets, (layers, ..., n)."""
-    met = xp.take(keys, xp.reshape(partner, (-1,)), axis=-1)
-    met = xp.reshape(met, (*keys.shape[:-1], *partner.shape))
-    *rows, layers, wires = range(met.ndim)
-    return xp.permute_dims(met - keys[..., None, :], (layers, *rows, wires))
+    across = xp.take(keys, xp.reshape(partner, (-1,)), axis=-1)
+    across = xp.reshape(across, (*keys.shape[:-1], *partner.shape))
+    *rows, layers, wires = range(across.ndim)
+    return xp.permute_dims(across - keys[..., None, :], (layers, *rows, wires))

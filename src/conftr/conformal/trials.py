@@ -69,8 +69,8 @@ def evaluate(
         cal, test = order[:n_cal], order[n_cal:]
         y = xp.take(labels, test, axis=0)
         top = metrics.accuracy(xp.take(logits, test, axis=0), y)
-        own = pick(xp.take(scores, cal, axis=0), xp.take(labels, cal, axis=0))
-        taus = marginal(stop_gradient(own), alphas)
+        true_scores = pick(xp.take(scores, cal, axis=0), xp.take(labels, cal, axis=0))
+        taus = marginal(stop_gradient(true_scores), alphas)
         held_out = xp.take(scores, test, axis=0)
         for a, law, tau in zip(alphas, laws, [taus[i] for i in range(len(alphas))], strict=True):
             # Every row was scored once, in one company: nothing is left to rounding.

@@ -36,8 +36,8 @@ def by_content(cls: Class) -> Class:
 
 def _content(value: Any) -> tuple[Any, ...]:
     """Everything that sets a dataclass apart from others of its class."""
-    parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
-    return tuple((type(part), _known(part)) for part in parts)
+    values = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return tuple((type(part), _known(part)) for part in values)
 
 
 def _known(part: Any) -> Any:

@@ -53,27 +53,27 @@ def weighted_calibrate(
     scores = checks.scores_array(scores)
     labels = checks.labels_array(labels, scores, "scores")
     level = checks.one_probability(alpha, "alpha")
-    own = host(stop_gradient(pick(scores, labels)))
-    weights = known_weights(weights, "weights", len(own))
+    true_scores = host(stop_gradient(pick(scores, labels)))
+    weights = known_weights(weights, "weights", len(true_scores))
     test_weights = known_weights(test_weights, "test_weights")
-    order = np.argsort(own)
+    order = np.argsort(true_scores)
     sums = np.append(0.0, np.cumsum(weights[order]))
     totals = sums[-1] + test_weights
     if not (totals > 0).all():
         raise ValueError("weights must not all be 0: there is nothing to calibrate with.")
     # The lowest score whose sum, with the row's own weight, is more than alpha of the total.
-    asked = (level + WEIGHT_ROUNDING) * totals - test_weights
-    places = np.minimum(np.searchsorted(sums, asked, side="right"), len(own))
-    return constant(np.append(-math.inf, own[order])[places], scores)
+    limits = (level + WEIGHT_ROUNDING) * totals - test_weights
+    places = np.minimum(np.searchsorted(sums, limits, side="right"), len(true_scores))
+    return constant(np.append(-math.inf, true_scores[order])[places], scores)
 
 
 def known_weights(weights: Any, name: str, n: int | None = None) -> npt.NDArray[np.float64]:
     """Weights (n,) in double precision, refused in words where one is negative or not finite."""
     # Sums of them decide about sets.
-    found: npt.NDArray[np.float64] = host(weights).astype(np.float64)
-    if found.ndim != 1 or n not in (None, len(found)):
+    known: npt.NDArray[np.float64] = host(weights).astype(np.float64)
+    if known.ndim != 1 or n not in (None, len(known)):
         expected = "(m,), one for each new row" if n is None else f"({n},), one for each example"
-        raise ValueError(f"{name} must have shape {expected}; got shape {found.shape}.")
-    if not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"{name} must have shape {expected}; got shape {known.shape}.")
+    if not (np.isfinite(known) & (known >= 0)).all():
         raise ValueError(f"{name} must be finite and not negative.")
-    return found
+    return known

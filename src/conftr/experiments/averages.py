@@ -51,8 +51,8 @@ class Stacked:
     def logits(self, average: Numbers) -> Numbers:
         """Logits (n, K) of the average's log-probabilities (n, K)."""
         s = log_softmax(average / self.first)
-        found: Numbers = (s + s @ self.matrix + self.bias) / self.temperature
-        return found
+        logits: Numbers = (s + s @ self.matrix + self.bias) / self.temperature
+        return logits
 
 
 def size_of(trials: Sequence[TrainedTrial], evaluation: Evaluation, prepared: Prepared) -> float:
@@ -75,26 +75,26 @@ def measured_in_fives(
     prepared: Prepared,
 ) -> dict[str, Any]:
     """What averages of five give, alone and under the heads, which are named by their scores."""
-    found = list(averages(trials))
+    of_five = list(averages(trials))
     return {
-        "average": measure(evaluation, found, prepared),
+        "average": measure(evaluation, of_five, prepared),
         "head": [
-            one
+            result
             for name, score in evaluation.scores
-            for one in measure(
+            for result in measure(
                 replace(evaluation, scores=((name, score),)),
-                [_trial(heads[name].logits(trial.logits)) for trial in found],
+                [_trial(heads[name].logits(trial.logits)) for trial in of_five],
                 prepared,
             )
         ],
         "heads": {
-            name: {"kind": own.name, "temperature": round(own.temperature, 6)}
-            for name, own in heads.items()
+            name: {"kind": head.name, "temperature": round(head.temperature, 6)}
+            for name, head in heads.items()
         },
     }
 
 
-def found_on(
+def best_heads(
     trials: Sequence[TrainedTrial], prepared: Prepared, evaluation: Evaluation
 ) -> dict[str, Stacked]:
     """The head of each score with the smallest sets on held-out rows.
@@ -127,8 +127,8 @@ def _tried(
     if enough_for_a_matrix(len(labels), classes):
         folds = divide(labels, FOLDS, evaluation.seed)
         alpha, aims = evaluation.alphas[0], matrices.aims(classes)
-        for one in matrices.train(s, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
-            yield Stacked(one.aim.name, first, one.matrix, one.bias), one.logits
+        for trained in matrices.train(s, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
+            yield Stacked(trained.aim.name, first, trained.matrix, trained.bias), trained.logits
 
 
 def _best(
@@ -141,9 +141,9 @@ def _best(
     size = SetSize(labels, alpha, score, seed=evaluation.seed)
     u = np.random.default_rng(evaluation.seed).random(len(labels))
     measured = []
-    for own, logits in tried:
+    for stacked, logits in tried:
         t = conftr.confts(logits, labels, alpha, score=score, u=u) if takes_u(score) else 1.0
-        measured.append((size(logits / t), replace(own, temperature=t)))
+        measured.append((size(logits / t), replace(stacked, temperature=t)))
     return min(measured, key=lambda pair: pair[0])[1]
 
 

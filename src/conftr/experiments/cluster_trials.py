@@ -56,9 +56,13 @@ def run_all(
         workspace: where everything lies.
         executor: where trials are trained, all of a dataset at once; here they are, run by run.
     """
-    datasets = dict.fromkeys(one.training.dataset for one in specifications)
+    datasets = dict.fromkeys(specification.training.dataset for specification in specifications)
     for dataset in () if executor.here else datasets:
-        runs = [one for one in specifications if one.training.dataset == dataset]
+        runs = [
+            specification
+            for specification in specifications
+            if specification.training.dataset == dataset
+        ]
         train_trials(runs, workspace, executor)
     for specification in specifications:
         run(specification, workspace)
@@ -70,18 +74,18 @@ def train_trials(
     """Train every trial of these runs that is not trained yet, all at once."""
     with ExitStack() as locks:
         tasks = list(_tasks(specifications, workspace, locks))
-        names = {one.specification.training.dataset for one in tasks}
+        names = {task.specification.training.dataset for task in tasks}
         datasets = {name: workspace.load(name) for name in names}
         task = partial(train_trial, load=datasets.__getitem__)
         done, total = 0, sum(map(_epochs, tasks))
         title = f"{', '.join(sorted(names))} trials"
         for number, (trial, notes) in executor.run(task, tasks):
-            one = tasks[number]
-            save_trial(one.path, trial)
+            finished = tasks[number]
+            save_trial(finished.path, trial)
             for note in notes:
-                number_of = f"trial {one.number} of {one.specification.trials}"
+                number_of = f"trial {finished.number} of {finished.specification.trials}"
                 workspace.display.note(note.replace("trial 0 of 1", number_of))
-            done += _epochs(one)
+            done += _epochs(finished)
             workspace.display.step(title, done, total)
 
 

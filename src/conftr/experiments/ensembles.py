@@ -50,13 +50,13 @@ def company(
     if not logits:
         return {}
 
-    def one(found: Numbers) -> list[dict[str, Any]]:
-        return measure(evaluation, [_trial(found)], prepared)
+    def measured(of_head: Numbers) -> list[dict[str, Any]]:
+        return measure(evaluation, [_trial(of_head)], prepared)
 
-    found, kind = _on_a_head(logits, evaluation, prepared)
+    of_head, kind = _on_a_head(logits, evaluation, prepared)
     return {
-        "average": one(averaged(logits)),
-        "head": one(found),
+        "average": measured(averaged(logits)),
+        "head": measured(of_head),
         "head_kind": kind,
         "temperature": _with_temperature(logits, evaluation, prepared),
         "by_class": _by_class(logits, evaluation, prepared),
@@ -78,30 +78,30 @@ def _on_a_head(
     """
     kept, alpha = prepared.examples.kept, evaluation.alphas[0]
     labels = prepared.examples.pool.y[-kept:]
-    said = [own / calibrated_temperature(own[-kept:], labels) for own in logits]
-    held = [own[-kept:] for own in said]
+    scaled = [network / calibrated_temperature(network[-kept:], labels) for network in logits]
+    held = [network[-kept:] for network in scaled]
     folds = divide(labels, FOLDS, evaluation.seed)
     size = SetSize(labels, alpha, seed=evaluation.seed)
-    plain = head.mean(len(said))
+    plain = head.mean(len(scaled))
     tried = [(plain, plain.logits(held)), _weighted(held, labels, folds)]
     if enough_for_a_matrix(kept, held[0].shape[1]):
         base, aims = tried[0][1], matrices.aims(held[0].shape[1])
-        for one in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
-            found = Head(one.aim.name, plain.weights, one.bias, one.matrix)
-            tried.append((found, one.logits))
+        for trained in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
+            matrix_head = Head(trained.aim.name, plain.weights, trained.bias, trained.matrix)
+            tried.append((matrix_head, trained.logits))
     chosen, _ = min(tried, key=lambda pair: size(pair[1]))
-    return chosen.logits(said), chosen.name
+    return chosen.logits(scaled), chosen.name
 
 
 def _weighted(
-    said: Sequence[Numbers], labels: Numbers, folds: Sequence[Fold]
+    networks: Sequence[Numbers], labels: Numbers, folds: Sequence[Fold]
 ) -> tuple[Head, Numbers]:
     """A head of weights, and its logits of rows by the weights of the other folds."""
-    logits = np.empty(said[0].shape)
+    logits = np.empty(networks[0].shape)
     for train, held in folds:
-        own = head.weighted([one[train] for one in said], labels[train])
-        logits[held] = own.logits([one[held] for one in said])
-    return head.weighted(said, labels), logits
+        fold_head = head.weighted([network[train] for network in networks], labels[train])
+        logits[held] = fold_head.logits([network[held] for network in networks])
+    return head.weighted(networks, labels), logits
 
 
 def enough_for_a_matrix(rows: int, classes: int) -> bool:
@@ -126,11 +126,11 @@ def _with_temperature(
     kept, alpha = prepared.examples.kept, evaluation.alphas[0]
     labels = prepared.examples.pool.y[-kept:]
     u = np.random.default_rng(evaluation.seed).random(kept)
-    found = [conftr.confts(own[-kept:], labels, alpha, u=u) for own in logits]
-    scores = tuple(one for one in evaluation.scores if one[0] == "APS")
+    temperatures = [conftr.confts(network[-kept:], labels, alpha, u=u) for network in logits]
+    scores = tuple(score for score in evaluation.scores if score[0] == "APS")
     aps = Evaluation(evaluation.alphas, evaluation.splits, scores, evaluation.seed)
-    scaled = [_trial(own / t) for own, t in zip(logits, found, strict=True)]
-    return [one | {"temperatures": found} for one in measure(aps, scaled, prepared)]
+    scaled = [_trial(network / t) for network, t in zip(logits, temperatures, strict=True)]
+    return [result | {"temperatures": temperatures} for result in measure(aps, scaled, prepared)]
 
 
 def _by_class(
@@ -149,8 +149,8 @@ def _at(
     alpha: float, logits: Sequence[Numbers], labels: Numbers, evaluation: Evaluation, n_cal: int
 ) -> dict[str, Any]:
     rows = []
-    for own in logits:
-        scores = conftr.thr(own[: len(labels)])
+    for network in logits:
+        scores = conftr.thr(network[: len(labels)])
         for child in np.random.SeedSequence(evaluation.seed).spawn(evaluation.splits):
             order = np.random.default_rng(child).permutation(len(labels))
             cal, test = order[:n_cal], order[n_cal:]

@@ -160,7 +160,7 @@ def measure(
         return []
     results = []
     for name, score in evaluation.scores:
-        rows = [_evaluated(evaluation, build(score), one, prepared) for one in logits]
+        rows = [_evaluated(evaluation, build(score), trial, prepared) for trial in logits]
         for i, alpha in enumerate(evaluation.alphas):
             at = [row[i :: len(evaluation.alphas)] for row in rows]
             results.append({"score": name, "alpha": alpha} | statistics.summarise(at))

@@ -90,20 +90,20 @@ def compare(
     Raises:
         ExportError: If so, or if sets are larger than rounding explains.
     """
-    (found,) = session(content).run(["sets"], dict(given))
-    if (sets & ~found).any():
-        row = int(np.flatnonzero((sets & ~found).any(axis=1))[0])
+    (made,) = session(content).run(["sets"], dict(given))
+    if (sets & ~made).any():
+        row = int(np.flatnonzero((sets & ~made).any(axis=1))[0])
         raise ExportError(
             f"the exported graph leaves a class out of the set of row {row} that the classifier "
             f"has in it; nothing was written."
         )
-    grown = int((found & ~sets).any(axis=1).sum())
+    grown = int((made & ~sets).any(axis=1).sum())
     if grown > 1 + len(sets) // 100:
         raise ExportError(
             f"the exported graph has larger sets than the classifier for {grown} of {len(sets)} "
             f"rows, more than rounding explains ({allowed:g} of a score); nothing was written."
         )
-    grown_sets: npt.NDArray[np.bool_] = np.asarray(found, bool)
+    grown_sets: npt.NDArray[np.bool_] = np.asarray(made, bool)
     return grown_sets
 
 
@@ -128,11 +128,11 @@ def _frame(rng: np.random.Generator, reader: FrameColumns) -> Any:
     frame = reader.frame
     values = _numbers(rng, *_of_numbers(frame.numbers))
     columns = {name: pl.Series(values[:, j]) for j, name in enumerate(frame.numeric)}
-    for name, one in frame.levels.items():
-        levels = [*one.levels, "something else", None]
+    for name, known in frame.levels.items():
+        levels = [*known.levels, "something else", None]
         columns[name] = pl.Series([levels[i] for i in rng.integers(0, len(levels), _MADE_UP)])
-    found = {name: columns[name] for name in frame.names}
-    return pl.DataFrame(found).with_columns(pl.col(frame.numeric).fill_nan(None))
+    ordered = {name: columns[name] for name in frame.names}
+    return pl.DataFrame(ordered).with_columns(pl.col(frame.numeric).fill_nan(None))
 
 
 def _spread(stack: Stack, width: int) -> tuple[Any, Any]:
@@ -151,13 +151,13 @@ def _of_numbers(numbers: Numbers) -> tuple[Any, Any]:
 
 
 def _numbers(rng: np.random.Generator, shift: Any, scale: Any) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = shift + scale * rng.normal(size=(_MADE_UP, len(shift)))
-    found[rng.random(found.shape) < 0.02] = np.nan
-    return found
+    numbers: npt.NDArray[np.float64] = shift + scale * rng.normal(size=(_MADE_UP, len(shift)))
+    numbers[rng.random(numbers.shape) < 0.02] = np.nan
+    return numbers
 
 
 def _log_softmax(logits: Any) -> npt.NDArray[np.float64]:
     from conftr.conformal.arrays import log_softmax
 
-    found: npt.NDArray[np.float64] = log_softmax(np.asarray(logits, np.float64))
-    return found
+    logs: npt.NDArray[np.float64] = log_softmax(np.asarray(logits, np.float64))
+    return logs

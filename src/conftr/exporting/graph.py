@@ -88,8 +88,8 @@ class Graph:
         return self.op("Cast", x, to=self._type(kind))
 
     def _type(self, kind: Any) -> int:
-        found: int = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-        return found
+        code: int = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return code
 
     def input(self, name: str, kind: Any, shape: Sequence[str | int], default: Any = None) -> str:
         """An input; one with a default need not be given."""
@@ -118,8 +118,8 @@ class Graph:
         )
         helper.set_model_props(model, dict(metadata))
         self._onnx.checker.check_model(model)
-        found: bytes = model.SerializeToString()
-        return found
+        content: bytes = model.SerializeToString()
+        return content
 
 
 def log_softmax(graph: Graph, x: str) -> str:

@@ -27,14 +27,14 @@ def linear(graph: Graph, matrix: str, model: LinearModel) -> str:
 def network(graph: Graph, inputs: str, model: Any) -> str:
     """Logits (n, K) of a network, or the mean of log-probabilities of several."""
     x = _encoded(graph, inputs, model.encoding)
-    return averaged(graph, [_one(graph, x, model.model, fitted) for fitted in model.fitted])
+    return averaged(graph, [_single(graph, x, model.model, fitted) for fitted in model.fitted])
 
 
 def averaged(graph: Graph, logits: list[str]) -> str:
     """The mean of log-probabilities (n, K); a single model's logits as they are."""
     if len(logits) == 1:
         return logits[0]
-    whole = graph.op("Sum", *(log_softmax(graph, one) for one in logits))
+    whole = graph.op("Sum", *(log_softmax(graph, each) for each in logits))
     return graph.op("Div", whole, graph.constant(float(len(logits))))
 
 
@@ -47,7 +47,7 @@ def _encoded(graph: Graph, inputs: str, encoding: Any) -> str:
     return graph.op("Mul", shifted, graph.constant(encoding.scale, np.float32))
 
 
-def _one(graph: Graph, x: str, model: Any, fitted: Any) -> str:
+def _single(graph: Graph, x: str, model: Any, fitted: Any) -> str:
     from conftr.training.models import MLP, ConvNet
 
     if isinstance(model, MLP):
@@ -78,8 +78,8 @@ def _norm(graph: Graph, x: str, norm: Any, running: Any, shape: tuple[int, ...] 
     """(x - mean) * factor + offset, channels along the axis that the shape leaves open."""
     mean, var = np.asarray(running.mean), np.asarray(running.var)
     factor = np.asarray(norm.scale) / np.sqrt(var + np.float32(_EPSILON))
-    parts = (mean, factor, np.asarray(norm.offset))
-    mean_, factor_, offset = (graph.constant(own.reshape(shape), np.float32) for own in parts)
+    values = (mean, factor, np.asarray(norm.offset))
+    mean_, factor_, offset = (graph.constant(value.reshape(shape), np.float32) for value in values)
     centred = graph.op("Sub", x, mean_)
     return graph.op("Add", graph.op("Mul", centred, factor_), offset)
 

@@ -44,31 +44,33 @@ def read(graph: Graph, reader: Any, classes: int) -> str:
 
 
 def _frame(graph: Graph, frame: Frame) -> str:
-    parts = []
+    matrices = []
     if frame.numeric:
-        parts.append(graph.input(NUMBERS, np.float64, [_ROWS, len(frame.numeric)]))
+        matrices.append(graph.input(NUMBERS, np.float64, [_ROWS, len(frame.numeric)]))
     if frame.levels:
         texts = graph.input(CATEGORIES, np.str_, [_ROWS, len(frame.levels)])
-        parts += [_codes(graph, texts, j, one) for j, one in enumerate(frame.levels.values())]
-    return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=1)
+        matrices += [
+            _codes(graph, texts, j, levels) for j, levels in enumerate(frame.levels.values())
+        ]
+    return matrices[0] if len(matrices) == 1 else graph.op("Concat", *matrices, axis=1)
 
 
 def _codes(graph: Graph, texts: str, column: int, levels: Levels) -> str:
     """The places of a column's texts among its levels, their number for any other, nan without."""
-    own = graph.op("Gather", texts, graph.constant([column], np.int64), axis=1)
+    cells = graph.op("Gather", texts, graph.constant([column], np.int64), axis=1)
     names = list(levels.levels)
     codes = [float(place) for place in range(len(names))]
     if _MISSING not in names:
         names, codes = [*names, _MISSING], [*codes, np.nan]
-    found = graph.op(
+    codes = graph.op(
         "LabelEncoder",
-        own,
+        cells,
         domain="ai.onnx.ml",
         keys_strings=names,
         values_floats=codes,
         default_float=float(len(levels.levels)),
     )
-    return graph.cast(found, np.float64)
+    return graph.cast(codes, np.float64)
 
 
 def whitened(graph: Graph, x: str, numbers: Numbers) -> str:
@@ -88,33 +90,33 @@ def whitened(graph: Graph, x: str, numbers: Numbers) -> str:
 
 def spread(graph: Graph, matrix: str, encoding: Spread) -> str:
     """The matrix as networks and linear models take it, floats."""
-    parts = []
+    pieces = []
     if len(encoding.numeric):
-        own = graph.op("Gather", matrix, graph.constant(encoding.numeric, np.int64), axis=1)
-        parts.append(whitened(graph, own, encoding.numbers))
+        cells = graph.op("Gather", matrix, graph.constant(encoding.numeric, np.int64), axis=1)
+        pieces.append(whitened(graph, cells, encoding.numbers))
     for column, levels in encoding.categories.items():
-        own = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
+        cells = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
         if levels.levels:
             places = graph.constant(np.arange(len(levels.levels))[None, :])
-            parts.append(graph.cast(graph.op("Equal", own, places), np.float32))
+            pieces.append(graph.cast(graph.op("Equal", cells, places), np.float32))
         if levels.gap:
-            parts.append(graph.cast(graph.op("IsNaN", own), np.float32))
-    return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=1)
+            pieces.append(graph.cast(graph.op("IsNaN", cells), np.float32))
+    return pieces[0] if len(pieces) == 1 else graph.op("Concat", *pieces, axis=1)
 
 
 def binned(graph: Graph, matrix: str, encoding: Binned) -> str:
     """The matrix as `Binned.encode` makes it, floats."""
-    parts = [spread(graph, matrix, encoding.spread)]
+    pieces = [spread(graph, matrix, encoding.spread)]
     ends = (graph.constant(0.0), graph.constant(1.0))
     for column, edges in zip(encoding.spread.numeric, encoding.edges, strict=True):
         if len(edges) < 2:
             continue
-        own = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
-        own = graph.op("Where", graph.op("IsNaN", own), graph.constant(edges[0]), own)
-        above = graph.op("Sub", own, graph.constant(edges[None, :-1]))
+        cells = graph.op("Gather", matrix, graph.constant([column], np.int64), axis=1)
+        cells = graph.op("Where", graph.op("IsNaN", cells), graph.constant(edges[0]), cells)
+        above = graph.op("Sub", cells, graph.constant(edges[None, :-1]))
         come = graph.op("Div", above, graph.constant(np.diff(edges)[None, :]))
-        parts.append(graph.cast(graph.op("Clip", come, *ends), np.float32))
-    return graph.op("Concat", *parts, axis=1)
+        pieces.append(graph.cast(graph.op("Clip", come, *ends), np.float32))
+    return graph.op("Concat", *pieces, axis=1)
 
 
 def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
@@ -126,18 +128,18 @@ def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
     if isinstance(reader, AsGiven):
         return {OUTPUTS: np.asarray(x, np.float64)}
     frame, opened = reader.frame, frames.opened(x)
-    found: dict[str, npt.NDArray[Any]] = {}
+    inputs: dict[str, npt.NDArray[Any]] = {}
     if frame.numeric:
-        found[NUMBERS] = frames._doubles(opened, frame.numeric)
+        inputs[NUMBERS] = frames._doubles(opened, frame.numeric)
     if frame.levels:
         columns = [_texts(opened[name]) for name in frame.levels]
-        found[CATEGORIES] = np.stack(columns, axis=1)
-    return found
+        inputs[CATEGORIES] = np.stack(columns, axis=1)
+    return inputs
 
 
 def _texts(column: Any) -> npt.NDArray[np.object_]:
-    found = np.empty(len(column), object)
+    cells = np.empty(len(column), object)
     missing = column.is_null().to_list()
     texts = frames._texts(column).to_list()
-    found[:] = [_MISSING if gone else text for gone, text in zip(missing, texts, strict=True)]
-    return found
+    cells[:] = [_MISSING if gone else text for gone, text in zip(missing, texts, strict=True)]
+    return cells

@@ -68,8 +68,8 @@ def _ranks(graph: Graph, logits: str, rounding: float) -> tuple[str, str]:
 
 
 def _log_mass(graph: Graph, logits: str, gaps: str, above: str) -> str:
-    parts = graph.op("Where", above, graph.constant(0.0), graph.op("Exp", _capped(graph, gaps)))
-    sums = graph.op("Log", total(graph, parts, -1, keep=False))
+    masses = graph.op("Where", above, graph.constant(0.0), graph.op("Exp", _capped(graph, gaps)))
+    sums = graph.op("Log", total(graph, masses, -1, keep=False))
     unscaled = graph.op("Add", logits, sums)
     # The most likely class has all mass: its score is 0 to the last bit.
     whole = graph.op("ReduceMax", unscaled, graph.constant([-1], np.int64), keepdims=1)
@@ -120,9 +120,9 @@ def reached(graph: Graph, values: str, tau: str, margin: float) -> str:
 
     margin: what the rounding of another runtime may take off besides, so that sets only grow.
     """
-    largest, one = graph.constant(sets._LARGEST), graph.constant(1.0)
+    largest, unit = graph.constant(sets._LARGEST), graph.constant(1.0)
     size = graph.op("Min", graph.op("Abs", tau), largest)
-    near = graph.op("Min", graph.op("Mul", size, graph.constant(float(sets._NEAR_ONE))), one)
+    near = graph.op("Min", graph.op("Mul", size, graph.constant(float(sets._NEAR_ONE))), unit)
     slack = graph.op("Mul", graph.op("Add", size, near), graph.constant(sets._ROUNDING))
     lowered = graph.op("Sub", tau, graph.op("Add", slack, graph.constant(margin)))
     return graph.op("GreaterOrEqual", values, lowered)

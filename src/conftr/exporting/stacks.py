@@ -26,25 +26,25 @@ _LOWEST_LOG = -87.0  # of a probability of another system, as in `conftr.logits_
 
 def logits(graph: Graph, stack: Stack, classes: int) -> str:
     """Logits (n, K) of a stack, doubles. Rows are read once for all members."""
-    readers = {id(one.reader): one.reader for one in stack.members}
+    readers = {id(member.reader): member.reader for member in stack.members}
     check(stack)
     if len({type(reader) for reader in readers.values()}) < len(readers):
         raise ExportError(
             "members that read the same rows in different ways cannot be exported together."
         )
     inputs = {key: _Inputs(graph, reader, classes) for key, reader in readers.items()}
-    said = [_member(graph, inputs[id(one.reader)], one) for one in stack.members]
-    return said[0] if stack.head is None else _headed(graph, said, stack.head, classes)
+    answers = [_member(graph, inputs[id(member.reader)], member) for member in stack.members]
+    return answers[0] if stack.head is None else _headed(graph, answers, stack.head, classes)
 
 
 def check(stack: Stack) -> None:
     """Refuse a stack that reads rows through a frozen network, which is not part of it."""
-    for one in stack.members:
-        if isinstance(one.reader, FrozenPictures):
+    for member in stack.members:
+        if isinstance(member.reader, FrozenPictures):
             raise ExportError(
-                f"the member {one.name!r} reads pictures through {one.reader.words}, whose weights "
-                f"are no part of the model and are not exported. A model of small pictures can be "
-                f"if it is fitted with --members convnet."
+                f"the member {member.name!r} reads pictures through {member.reader.words}, whose "
+                f"weights are no part of the model and are not exported. A model of small pictures "
+                f"can be if it is fitted with --members convnet."
             )
 
 
@@ -93,30 +93,30 @@ def _outputs(graph: Graph, inputs: str, model: OutputColumns) -> str:
     return graph.op("Max", graph.op("Log", bounded), lowest)
 
 
-def _headed(graph: Graph, said: list[str], head: Head, classes: int) -> str:
+def _headed(graph: Graph, answers: list[str], head: Head, classes: int) -> str:
     """What the head makes of the members' log-probabilities."""
-    parts = [
-        graph.op("Mul", _clipped(graph, own, classes), graph.constant(float(weight)))
-        for own, weight in zip(said, head.weights, strict=True)
+    weighted = [
+        graph.op("Mul", _clipped(graph, answer, classes), graph.constant(float(weight)))
+        for answer, weight in zip(answers, head.weights, strict=True)
     ]
-    found = combined = log_softmax(graph, graph.op("Sum", *parts))
+    logits = combined = log_softmax(graph, graph.op("Sum", *weighted))
     if head.matrix is not None:
         moved = graph.op("MatMul", combined, graph.constant(head.matrix))
-        found = graph.op("Add", combined, moved)
+        logits = graph.op("Add", combined, moved)
     if head.hidden is not None:
-        x = graph.op("Concat", *(_clipped(graph, own, classes) for own in said), axis=1)
+        x = graph.op("Concat", *(_clipped(graph, answer, classes) for answer in answers), axis=1)
         inner = graph.op("MatMul", x, graph.constant(head.hidden.inner))
         shifted = graph.op("Add", inner, graph.constant(head.hidden.shift))
         outer = graph.op("MatMul", graph.op("Relu", shifted), graph.constant(head.hidden.outer))
-        found = graph.op("Add", found, outer)
+        logits = graph.op("Add", logits, outer)
     if head.bias is not None:
-        found = graph.op("Add", found, graph.constant(head.bias))
-    return found if head.wishes is None else wishes.followed(graph, found, head.wishes)
+        logits = graph.op("Add", logits, graph.constant(head.bias))
+    return logits if head.wishes is None else wishes.followed(graph, logits, head.wishes)
 
 
-def _clipped(graph: Graph, own: str, classes: int) -> str:
+def _clipped(graph: Graph, answer: str, classes: int) -> str:
     """As `conftr.classifier.head.clipped`."""
-    logs = graph.op("Max", log_softmax(graph, own), graph.constant(LOWEST))
+    logs = graph.op("Max", log_softmax(graph, answer), graph.constant(LOWEST))
     floor, reach = graph.constant(math.log(FLOOR / classes)), graph.constant(REACH)
     distance = graph.op("Relu", graph.op("Sub", floor, logs))
     drawn = graph.op("Log", graph.op("Add", graph.op("Div", distance, reach), graph.constant(1.0)))

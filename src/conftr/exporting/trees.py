@@ -38,13 +38,13 @@ def forest(graph: Graph, x: str, model: Trees) -> str:
     single = graph.cast(graph.op("Clip", x, *ends), np.float32)
     count, classes = len(model.starts) - 1, model.shares.shape[1]
     pure = bool((model.shares.max(axis=1) == 1).all())
-    said = graph.trees(single, **_of_forest(model, pure))
+    leaves = graph.trees(single, **_of_forest(model, pure))
     if not pure:
         rows = graph.op(
-            "Gather", graph.constant(model.shares, np.float32), graph.cast(said, np.int64)
+            "Gather", graph.constant(model.shares, np.float32), graph.cast(leaves, np.int64)
         )
-        said = total(graph, graph.cast(rows, np.float64), 1, keep=False)
-    mean = graph.op("Div", graph.cast(said, np.float64), graph.constant(float(count)))
+        leaves = total(graph, graph.cast(rows, np.float64), 1, keep=False)
+    mean = graph.op("Div", graph.cast(leaves, np.float64), graph.constant(float(count)))
     return floored(graph, mean, classes)
 
 
@@ -104,12 +104,14 @@ def _attributes(
     place = np.cumsum(asks) - 1
 
     def ends(children: npt.NDArray[Any]) -> tuple[list[int], list[int]]:
-        own = children[asks]
-        is_leaf = ~inner[own]
-        return np.where(is_leaf, leaves[own], place[own]).tolist(), is_leaf.astype(int).tolist()
+        children_of_asking = children[asks]
+        is_leaf = ~inner[children_of_asking]
+        return np.where(
+            is_leaf, leaves[children_of_asking], place[children_of_asking]
+        ).tolist(), is_leaf.astype(int).tolist()
 
     (true, true_leaf), (false, false_leaf) = ends(left), ends(right)
-    found = {
+    attributes = {
         "tree_roots": place[roots].tolist(),
         "nodes_featureids": nodes.feature[asks].tolist(),
         "nodes_splits": np.ascontiguousarray(nodes.threshold[asks], kind),
@@ -126,8 +128,8 @@ def _attributes(
         "post_transform": _AS_IT_IS,
     }
     if nodes.members:
-        found["membership_values"] = np.array(nodes.members, kind)
-    return found
+        attributes["membership_values"] = np.array(nodes.members, kind)
+    return attributes
 
 
 def boosted(graph: Graph, x: str, model: BoostedTrees) -> str:
@@ -165,8 +167,8 @@ def _of_boosted(text: str, classes: int) -> dict[str, Any]:
     weights = np.concatenate([tree.leaf_values for tree in trees])
     counts = [len(tree.leaf_values) for tree in trees]
     targets = np.repeat(np.arange(len(trees)) % classes, counts)
-    found = _attributes(nodes, inner, leaves, starts[:-1], targets, weights, np.float64)
-    return found | {"n_targets": classes}
+    attributes = _attributes(nodes, inner, leaves, starts[:-1], targets, weights, np.float64)
+    return attributes | {"n_targets": classes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,27 +182,27 @@ class _BoostedTree:
 
 def _tree(block: str) -> _BoostedTree:
     """A tree from the text of LightGBM: lines `name=numbers`."""
-    told = dict(line.split("=", 1) for line in block.splitlines()[1:] if "=" in line)
-    values = np.array(told["leaf_value"].split(), np.float64)
-    asking, leaves = int(told["num_leaves"]) - 1, int(told["num_leaves"])
-    if told.get("is_linear", "0") != "0":
+    fields = dict(line.split("=", 1) for line in block.splitlines()[1:] if "=" in line)
+    values = np.array(fields["leaf_value"].split(), np.float64)
+    asking, leaves = int(fields["num_leaves"]) - 1, int(fields["num_leaves"])
+    if fields.get("is_linear", "0") != "0":
         raise ExportError("boosted trees with linear leaves cannot be exported.")
-    threshold = _numbers(told, "threshold", np.float64)
-    kinds = _numbers(told, "decision_type", np.int64)
+    threshold = _numbers(fields, "threshold", np.float64)
+    kinds = _numbers(fields, "decision_type", np.int64)
     left, right = (
-        _ends(_numbers(told, f"{side}_child", np.int64), asking) for side in ("left", "right")
+        _ends(_numbers(fields, f"{side}_child", np.int64), asking) for side in ("left", "right")
     )
     is_category = (kinds & _CATEGORY).astype(bool)
     missing, members = kinds >> 2 & 3, list[float]()
     if (missing == _MISSING_ZERO).any():
         raise ExportError("boosted trees that take 0 for missing cannot be exported.")
     for place in np.flatnonzero(is_category):
-        members += [*_categories(told, int(threshold[place])), np.nan]
+        members += [*_categories(fields, int(threshold[place])), np.nan]
     # Where training rows lacked no number, LightGBM reads a missing one as 0.
     to_left = np.where(missing == _MISSING_NAN, kinds & _DEFAULT_LEFT > 0, threshold >= 0)
     zeros = np.zeros(leaves)
     nodes = _Nodes(
-        feature=np.append(_numbers(told, "split_feature", np.int64), zeros.astype(np.int64)),
+        feature=np.append(_numbers(fields, "split_feature", np.int64), zeros.astype(np.int64)),
         threshold=np.append(np.where(is_category, 0.0, threshold), zeros),
         mode=np.append(np.where(is_category, _MEMBER, _AT_MOST), zeros).astype(np.uint8),
         left=np.append(left, zeros.astype(np.int64)),
@@ -211,8 +213,8 @@ def _tree(block: str) -> _BoostedTree:
     return _BoostedTree(nodes, np.arange(asking + leaves) < asking, values)
 
 
-def _numbers(told: dict[str, str], name: str, kind: Any) -> npt.NDArray[Any]:
-    return np.array(told.get(name, "").split(), kind)
+def _numbers(fields: dict[str, str], name: str, kind: Any) -> npt.NDArray[Any]:
+    return np.array(fields.get(name, "").split(), kind)
 
 
 def _ends(children: npt.NDArray[np.int64], asking: int) -> npt.NDArray[np.int64]:
@@ -220,12 +222,12 @@ def _ends(children: npt.NDArray[np.int64], asking: int) -> npt.NDArray[np.int64]
     return np.where(children >= 0, children, asking + ~children)
 
 
-def _categories(told: dict[str, str], place: int) -> list[float]:
+def _categories(fields: dict[str, str], place: int) -> list[float]:
     """The categories of a set, from its bits in words of 32."""
     bounds, words = (
-        _numbers(told, "cat_boundaries", np.int64),
-        _numbers(told, "cat_threshold", np.int64),
+        _numbers(fields, "cat_boundaries", np.int64),
+        _numbers(fields, "cat_threshold", np.int64),
     )
-    own = words[bounds[place] : bounds[place + 1]]
-    bits = own[:, None] >> np.arange(32) & 1
+    of_set = words[bounds[place] : bounds[place + 1]]
+    bits = of_set[:, None] >> np.arange(32) & 1
     return np.flatnonzero(bits.reshape(-1)).astype(float).tolist()

@@ -113,8 +113,8 @@ def _refuse_texts(clf: ConformalClassifier) -> None:
 def expected(clf: ConformalClassifier, rows: Any, alpha: float) -> npt.NDArray[np.bool_]:
     """The sets that the classifier makes with the default thresholds of the graph."""
     scores = clf.score_(clf.candidates_[0].stack.logits(rows))
-    found: npt.NDArray[np.bool_] = scores >= lowered(default_thresholds(clf.calibration_, alpha))
-    return found
+    sets: npt.NDArray[np.bool_] = scores >= lowered(default_thresholds(clf.calibration_, alpha))
+    return sets
 
 
 def default_thresholds(calibration: Calibration, alpha: float) -> npt.NDArray[np.float64]:
@@ -149,13 +149,13 @@ def _model(
     graph.output(SETS, inside, np.bool_, ["rows", classes])
     graph.output(LOGS, log_softmax(graph, logits), np.float64, ["rows", classes])
     graph.output(SIZE, size, np.int64, ["rows"])
-    return graph.model(_told(clf, alpha, rounding.score) | more)
+    return graph.model(_metadata(clf, alpha, rounding.score) | more)
 
 
-def _told(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str, str]:
+def _metadata(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str, str]:
     """What people and programs should know of the file."""
     calibration = clf.calibration_
-    told = {
+    metadata = {
         "classes": [_plain(name) for name in clf.classes_.tolist()],
         "alpha": alpha,
         "n_calibration": clf.n_calibration_,
@@ -168,19 +168,19 @@ def _told(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str, st
         "members": clf.candidates_[0].stack.words,
         "conftr": version("conftr"),
     }
-    return {name: json.dumps(value) for name, value in told.items()}
+    return {name: json.dumps(value) for name, value in metadata.items()}
 
 
 def _table(calibration: Calibration, alpha: float) -> dict[str, dict[str, float | str]]:
     """tau of each group, by alpha; an infinite one as text, which JSON has no number for."""
     names = [str(name) for name in calibration.names]
 
-    def by_group(one: float) -> dict[str, float | str]:
-        taus = calibration.thresholds(one).tolist()
+    def by_group(level: float) -> dict[str, float | str]:
+        taus = calibration.thresholds(level).tolist()
         plain = [tau if np.isfinite(tau) else "-inf" for tau in taus]
         return dict(zip(names, plain, strict=True))
 
-    return {f"{one:g}": by_group(one) for one in sorted({*TABLED_ALPHAS, alpha})}
+    return {f"{level:g}": by_group(level) for level in sorted({*TABLED_ALPHAS, alpha})}
 
 
 def _columns(clf: ConformalClassifier) -> dict[str, list[str]] | None:

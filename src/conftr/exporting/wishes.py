@@ -14,18 +14,18 @@ def followed(graph: Graph, logits: str, wishes: Wishes) -> str:
     """Log-probabilities (n, K) that follow wishes, from logits without them."""
     logs = log_softmax(graph, logits)
     p = graph.op("Max", graph.op("Exp", logs), graph.constant(SMALLEST))
-    found, classes = logs, len(wishes.sizes)
+    moved, classes = logs, len(wishes.sizes)
     ranked = graph.op("Sub", logs, graph.constant(HANDICAP * np.arange(classes)[None]))
     for wish in wishes.apart:
         limits = _limits(graph, p, ranked, wish)
         for side, limit in zip((wish.first, wish.second), limits, strict=True):
             inside = np.isin(np.arange(classes), side)
             everywhere = graph.op("Where", graph.constant(inside, np.bool_), limit, _zero(graph))
-            found = graph.op("Min", found, everywhere)
+            moved = graph.op("Min", moved, everywhere)
     if wishes.shrinks:
         weighed = total(graph, graph.op("Mul", p, graph.constant(wishes.size_weights)), -1)
-        found = graph.op("Sub", found, graph.op("Log", weighed))
-    return _rest_to_the_likeliest(graph, ranked, found, classes)
+        moved = graph.op("Sub", moved, graph.op("Log", weighed))
+    return _rest_to_the_likeliest(graph, ranked, moved, classes)
 
 
 def _limits(graph: Graph, p: str, ranked: str, wish: Apart) -> tuple[str, str]:
@@ -38,8 +38,8 @@ def _limits(graph: Graph, p: str, ranked: str, wish: Apart) -> tuple[str, str]:
     best = [_largest(graph, _columns(graph, ranked, side)) for side in (wish.first, wish.second)]
     behind = graph.op("Less", *best)
     entries = [
-        _entry(graph, own, len(side), price)
-        for own, side in ((ours, wish.first), (theirs, wish.second))
+        _entry(graph, p_side, len(side), price)
+        for p_side, side in ((ours, wish.first), (theirs, wish.second))
     ]
     return (
         graph.op("Where", behind, entries[0], _zero(graph)),
@@ -55,13 +55,13 @@ def _entry(graph: Graph, side: str, count: int, price: str) -> str:
     return graph.op("Log", _largest(graph, graph.op("Div", sums, most)))
 
 
-def _rest_to_the_likeliest(graph: Graph, ranked: str, found: str, classes: int) -> str:
+def _rest_to_the_likeliest(graph: Graph, ranked: str, logs: str, classes: int) -> str:
     """The likeliest class has what the others leave."""
     top = graph.op("ArgMax", ranked, axis=-1, keepdims=1)
     is_top = graph.op("Equal", graph.constant(np.arange(classes)[None], np.int64), top)
-    others = graph.op("Where", is_top, _zero(graph), graph.op("Exp", found))
+    others = graph.op("Where", is_top, _zero(graph), graph.op("Exp", logs))
     rest = graph.op("Log", graph.op("Sub", graph.constant(1.0), total(graph, others, -1)))
-    return graph.op("Where", is_top, rest, found)
+    return graph.op("Where", is_top, rest, logs)
 
 
 def _columns(graph: Graph, p: str, side: Sequence[int]) -> str:

@@ -91,7 +91,7 @@ def frame(
     return pl.DataFrame(columns)
 
 
-def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequence[str]) -> None:
+def check(out: Path | TextIO, file: Path, classes: Sequence[str], kept: Sequence[str]) -> None:
     """Raise, before any work, where answers could not be written as wanted.
 
     asked: the file asked about, which they may not replace.
@@ -100,9 +100,9 @@ def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequenc
     if suffix not in _SINKS:
         raise DataError(f"--out must be a {', '.join(_SINKS)} file; got {out}.")
     if isinstance(out, Path):
-        _check_place(out, asked)
-    own = own_columns(classes)
-    taken = [name for name in kept if name in own]
+        _check_place(out, file)
+    taken_by_answers = answer_columns(classes)
+    taken = [name for name in kept if name in taken_by_answers]
     if taken:
         raise DataError(f"--keep {taken[0]!r} is the name of a column of the answers themselves.")
     odd = [name for name in classes if _JOIN in name]
@@ -113,18 +113,18 @@ def check(out: Path | TextIO, asked: Path, classes: Sequence[str], kept: Sequenc
         )
 
 
-def own_columns(classes: Sequence[str]) -> set[str]:
+def answer_columns(classes: Sequence[str]) -> set[str]:
     """The columns that answers may have themselves."""
-    own = {"row", "set", "size", "likeliest"}
-    return own | {f"{kind}_{name}" for name in classes for kind in ("p", "pvalue")}
+    fixed = {"row", "set", "size", "likeliest"}
+    return fixed | {f"{kind}_{name}" for name in classes for kind in ("p", "pvalue")}
 
 
-def _check_place(out: Path, asked: Path) -> None:
+def _check_place(out: Path, file: Path) -> None:
     if not out.parent.is_dir():
         raise DataError(f"there is no folder {out.parent} for --out.")
     if out.is_dir():
         raise DataError(f"--out must be a file; {out} is a folder.")
-    if out.exists() and asked.exists() and out.samefile(asked):
+    if out.exists() and file.exists() and out.samefile(file):
         raise DataError(f"--out {out} is the file that is asked about, and would replace it.")
     fault = disk.why_not_writable(out.parent)
     if fault:
@@ -166,19 +166,19 @@ def _alone(beside: Path, out: Path) -> Iterator[None]:
 
 def _print(frames: Iterator[pl.DataFrame], out: TextIO) -> None:
     try:
-        for i, one in enumerate(map(_joined, frames)):
-            out.write(one.write_csv(include_header=i == 0, float_precision=_DIGITS))
+        for i, frame in enumerate(map(_joined, frames)):
+            out.write(frame.write_csv(include_header=i == 0, float_precision=_DIGITS))
         out.flush()
     except BrokenPipeError:
         # The reader has seen enough; nothing is left to be flushed at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
-def _joined(one: pl.DataFrame) -> pl.DataFrame:
+def _joined(frame: pl.DataFrame) -> pl.DataFrame:
     """Sets as text, safe in a spreadsheet; one without a class is an empty cell."""
     names = pl.col("set").list.eval(_harmless(pl.element())).list.join(_JOIN)
     text = pl.when(pl.col("size") > 0).then(names)
-    return one.with_columns(set=text, likeliest=_harmless(pl.col("likeliest")))
+    return frame.with_columns(set=text, likeliest=_harmless(pl.col("likeliest")))
 
 
 def _harmless(texts: pl.Expr) -> pl.Expr:
@@ -195,10 +195,10 @@ def _sink(frames: Iterator[pl.DataFrame], kind: str, place: Path) -> None:
     stop = threading.Event()
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:
-        for one in chain([first], frames):
+        for frame in chain([first], frames):
             if stop.is_set():
                 raise KeyboardInterrupt
-            yield one
+            yield frame
 
     lazy = register_io_source(source, schema=first.schema)
     # In a thread of its own: Ctrl-C is heard at once and not when the last row is written.

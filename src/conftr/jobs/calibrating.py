@@ -41,20 +41,24 @@ OUTPUTS: Mapping[str, Callable[[Sequence[Any]], Probabilities | Logits]] = {
 }
 
 
-def _read_for(clf: ConformalClassifier, path: Path, wanted: Roles) -> UserData:
+def _read_for(clf: ConformalClassifier, path: Path, roles: Roles) -> UserData:
     """The rows of a file that have a label, read as the classifier learned to read its own."""
-    inputs = inputs_of(clf, path, [wanted.target, wanted.group_by, *wanted.drop])
+    inputs = inputs_of(clf, path, [roles.target, roles.group_by, *roles.drop])
     if inputs.pictures is not None:
-        given = read_pictures(path, wanted, shape=inputs.pictures)
-        labels = pl.Series(wanted.target or FOLDER, given.y)
+        given = read_pictures(path, roles, shape=inputs.pictures)
+        labels = pl.Series(roles.target or FOLDER, given.y)
         return replace(given, y=as_classes(labels, clf.classes_.tolist()))
-    parts = list(blocks(path, inputs, wanted))
-    if parts[0].labels is None:
+    read_blocks = list(blocks(path, inputs, roles))
+    if read_blocks[0].labels is None:
         raise DataError(f"say with --target or --labels where the true classes of {path} are.")
-    labels = pl.concat([part.labels for part in parts if part.labels is not None])
-    is_frame = isinstance(parts[0].X, pl.DataFrame)
-    X = pl.concat([p.X for p in parts]) if is_frame else np.concatenate([p.X for p in parts])
-    named = [part.groups for part in parts if part.groups is not None]
+    labels = pl.concat([block.labels for block in read_blocks if block.labels is not None])
+    is_frame = isinstance(read_blocks[0].X, pl.DataFrame)
+    X = (
+        pl.concat([p.X for p in read_blocks])
+        if is_frame
+        else np.concatenate([p.X for p in read_blocks])
+    )
+    named = [block.groups for block in read_blocks if block.groups is not None]
     rows = labels.is_not_null().arg_true().to_numpy()
     if not len(rows):
         raise DataError(f"no row of {path} has a class.")
@@ -62,62 +66,66 @@ def _read_for(clf: ConformalClassifier, path: Path, wanted: Roles) -> UserData:
         as_taken(clf, X[rows]),
         as_classes(labels[rows], clf.classes_.tolist()),
         pl.concat(named)[rows] if named else None,
-        origin(path, wanted),
+        origin(path, roles),
     )
 
 
 def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
     """Labels of a file as classes, refused in words where one is none."""
-    found = places(labels, classes)
-    unknown = labels.filter(found < 0).cast(pl.String).unique(maintain_order=True).to_list()
+    columns = places(labels, classes)
+    unknown = labels.filter(columns < 0).cast(pl.String).unique(maintain_order=True).to_list()
     if unknown:
         raise DataError(
             f"column {labels.name!r} has classes that the model does not know: "
             f"{checks.listed(unknown)}. It knows {checks.listed(map(str, classes))}."
         )
-    return np.asarray(classes)[found]
+    return np.asarray(classes)[columns]
 
 
 def calibrate_saved(
-    model: Path, file: Path, wanted: Roles, task: FitTask, alpha: float | None
+    model: Path, file: Path, roles: Roles, task: FitTask, alpha: float | None
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
     wanted: target and groups are the model's where none are given, as is alpha. Where other groups
         are wanted, what the old thresholds showed is left out: they are for groups of their own.
     """
-    clf, told = artefact.load(model), _provenance(model)
-    wanted = _as_before(clf, wanted, told)
-    learned_from = _refuse_training_file(clf, file, told)
-    task = replace(task, by_class=wanted.by_class)
-    given = _read_for(clf, file, wanted)
+    clf, provenance = artefact.load(model), _provenance(model)
+    roles = _as_before(clf, roles, provenance)
+    learned_from = _refuse_training_file(clf, file, provenance)
+    task = replace(task, by_class=roles.by_class)
+    given = _read_for(clf, file, roles)
     before = None
-    if _grouping(wanted) == clf.calibration_.by:
+    if _grouping(roles) == clf.calibration_.by:
         before = evidence_of(clf, given.X, given.y, groups=given.groups)
     is_outputs = clf.candidates_[0].stack.of_outputs
     seed = seed_of(task.seed)
-    parts = divided(by_number(len(given.y), seed) if is_outputs else order(given.X, seed), task)
-    fresh = given.take(parts.rest[parts.drawn.one_each(seed)])
+    division = divided(by_number(len(given.y), seed) if is_outputs else order(given.X, seed), task)
+    fresh = given.take(division.rest[division.drawn.one_each(seed)])
     groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
     clf.calibrate(fresh.X, fresh.y, clf.alpha_ if alpha is None else alpha, groups)
-    more = {"outputs": told["outputs"]} if is_outputs and "outputs" in told else learned_from
-    shown = show(clf, given.take(parts.test), task, more)
-    return Result(clf, shown, (*given.notes, *parts.notes)), before
+    more = (
+        {"outputs": provenance["outputs"]}
+        if is_outputs and "outputs" in provenance
+        else learned_from
+    )
+    shown = show(clf, given.take(division.test), task, more)
+    return Result(clf, shown, (*given.notes, *division.notes)), before
 
 
-def _as_before(clf: ConformalClassifier, wanted: Roles, told: Mapping[str, Any]) -> Roles:
+def _as_before(clf: ConformalClassifier, roles: Roles, provenance: Mapping[str, Any]) -> Roles:
     """The same, with the target and the groups of the model where none are given."""
-    asked = wanted.group_by
-    wanted = replace(wanted, target=wanted.target or told.get("target"))
-    if asked is not None:
-        return wanted.grouped_by(asked)
-    return replace(wanted, groups=group_column(clf), by_class=clf.calibration_.by == CLASS)
+    group_by = roles.group_by
+    roles = replace(roles, target=roles.target or provenance.get("target"))
+    if group_by is not None:
+        return roles.grouped_by(group_by)
+    return replace(roles, groups=group_column(clf), by_class=clf.calibration_.by == CLASS)
 
 
-def _grouping(wanted: Roles) -> Grouping:
-    if wanted.by_class:
+def _grouping(roles: Roles) -> Grouping:
+    if roles.by_class:
         return CLASS
-    return ALL if wanted.groups is None else Grouping("column", wanted.groups)
+    return ALL if roles.groups is None else Grouping("column", roles.groups)
 
 
 def _provenance(model: Path) -> Mapping[str, Any]:
@@ -127,14 +135,14 @@ def _provenance(model: Path) -> Mapping[str, Any]:
 
 
 def _refuse_training_file(
-    clf: ConformalClassifier, file: Path, told: Mapping[str, Any]
+    clf: ConformalClassifier, file: Path, provenance: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Which file a classifier has learned from, for the record, as far as that is known.
 
     Raises:
         DataError: if it is the file to calibrate on.
     """
-    first = told.get("learned_from") or (told if clf.n_train_ else {})
+    first = provenance.get("learned_from") or (provenance if clf.n_train_ else {})
     if "sha256" not in first:
         return {}
     if sha256(file) == first["sha256"]:
@@ -147,28 +155,28 @@ def _refuse_training_file(
 
 
 def calibrate_outputs(
-    kind: str, file: Path, wanted: Roles, task: FitTask, names: Sequence[str]
+    kind: str, file: Path, roles: Roles, task: FitTask, names: Sequence[str]
 ) -> Result:
     """Thresholds for probabilities or logits, a column for each class, computed anywhere.
 
     names: of the classes, in the order of the columns of an array.
     """
     # The column that makes groups is no class.
-    drop = dict.fromkeys((*wanted.drop, *([wanted.groups] if wanted.groups else ())))
-    given = read(file, replace(wanted, drop=tuple(drop)))
+    drop = dict.fromkeys((*roles.drop, *([roles.groups] if roles.groups else ())))
+    given = read(file, replace(roles, drop=tuple(drop)))
     classes = _columns(given, names)
     labels = pl.Series("labels", given.y)
     numbered = bool(names) and _are_places(given) and (places(labels, classes) < 0).any()
     y = np.asarray(classes)[given.y] if numbered else as_classes(labels, classes)
     given = replace(given, y=y, X=np.asarray(given.X))
-    task = replace(task, by_class=wanted.by_class)
-    parts = divided(by_number(len(given.y), seed_of(task.seed)), task)
-    fresh = given.take(parts.rest)
+    task = replace(task, by_class=roles.by_class)
+    division = divided(by_number(len(given.y), seed_of(task.seed)), task)
+    fresh = given.take(division.rest)
     clf = clone(task.clf).set_params(members=OUTPUTS[kind](classes))
     clf.fit(fresh.X, fresh.y, "class" if task.by_class else fresh.groups)
     clf.why_ = "They were computed elsewhere; nothing was trained."
-    shown = show(clf, given.take(parts.test), task, {"outputs": kind})
-    return Result(clf, shown, (*given.notes, *parts.notes))
+    shown = show(clf, given.take(division.test), task, {"outputs": kind})
+    return Result(clf, shown, (*given.notes, *division.notes))
 
 
 def _are_places(given: UserData) -> bool:

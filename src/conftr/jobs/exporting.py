@@ -40,8 +40,8 @@ def export(
     if fault:
         raise DataError(f"{out} cannot be written: {fault}.")
     clf, shown = artefact.load(model), artefact.evidence(model)
-    told = {} if shown is None else shown.provenance
-    about = {name: str(told[name]) for name in ("file", "sha256") if name in told}
+    provenance = {} if shown is None else shown.provenance
+    about = {name: str(provenance[name]) for name in ("file", "sha256") if name in provenance}
     if data_license:
         about["license"] = data_license
     some = None if rows is None else _rows(clf, rows, predicting.target_of(model))
@@ -53,9 +53,9 @@ def export(
 
 def _rows(clf: ConformalClassifier, path: Path, target: str | None) -> Any:
     """The first rows of a file, as the classifier takes them."""
-    wanted = Roles(target=target, groups=predicting.group_column(clf))
-    inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups])
-    first = next(islice(blocks(path, inputs, wanted, rows=_MOST), 1), None)
+    roles = Roles(target=target, groups=predicting.group_column(clf))
+    inputs = predicting.inputs_of(clf, path, [roles.target, roles.groups])
+    first = next(islice(blocks(path, inputs, roles, rows=_MOST), 1), None)
     if first is None:
         raise DataError(f"{path} has no rows to compare on.")
     return predicting.as_taken(clf, first.X)

@@ -57,7 +57,7 @@ class Result:
     notes: tuple[str, ...]
 
 
-class Parts(NamedTuple):
+class DividedRows(NamedTuple):
     """Rows to learn from and the order in which they are drawn, rows to test on, and notes."""
 
     rest: Rows
@@ -77,9 +77,9 @@ def fit(
     progress: as in `ConformalClassifier`. announce: told what is going to be fitted.
     """
     drawn = order(given.X, seed_of(task.seed))
-    parts = divided(drawn, task)
-    _check_held_out(drawn, len(parts.test), task.clf.alpha)
-    learned, test = given.take(parts.rest), given.take(parts.test)
+    division = divided(drawn, task)
+    _check_held_out(drawn, len(division.test), task.clf.alpha)
+    learned, test = given.take(division.rest), given.take(division.test)
     if not np.isin(test.y, learned.y).any():
         raise DataError(
             f"there is no row to test on: the {len(test.y):,} rows drawn for it are the only ones "
@@ -88,35 +88,35 @@ def fit(
     announce(_plan(task.clf, learned))
     clf = clone(task.clf).set_params(progress=progress)
     groups = "class" if task.by_class else learned.groups
-    fit_in_order(clf, learned.X, learned.y, groups, parts.drawn)
-    return Result(clf, show(clf, test, task), parts.notes)
+    fit_in_order(clf, learned.X, learned.y, groups, division.drawn)
+    return Result(clf, show(clf, test, task), division.notes)
 
 
 def _plan(clf: ConformalClassifier, given: UserData) -> str:
     """What will be fitted, in a sentence."""
     names = clone(clf).planned_members(given.X, given.y)
     folds = f", each on {FOLDS} folds of the training rows" * (len(names) > 1)
-    told = f"To be fitted: {', '.join(names)}{folds}."
+    sentences = f"To be fitted: {', '.join(names)}{folds}."
     tables = RANDOM in names  # pictures have no boosted trees in any case
     if tables and clf.members == AUTO and not boosted.is_here():
-        told += " Boosted trees are left out: pip install 'conftr[boosted]' adds LightGBM."
-    return told + _read_as_texts(clf, given.X)
+        sentences += " Boosted trees are left out: pip install 'conftr[boosted]' adds LightGBM."
+    return sentences + _read_as_texts(clf, given.X)
 
 
 def _read_as_texts(clf: ConformalClassifier, X: Any) -> str:
     """Which columns are read as texts, and what would be missed; nothing where there are none."""
     if not frames.is_frame(X):
         return ""
-    found = columns_of_texts(frames.opened(X), clf.texts)
-    if not found:
+    columns = columns_of_texts(frames.opened(X), clf.texts)
+    if not columns:
         return ""
-    told = f" Read as texts: {', '.join(map(repr, found))}."
+    sentences = f" Read as texts: {', '.join(map(repr, columns))}."
     if not word_vectors.is_here():
-        told += " Word vectors are left out: pip install 'conftr[text]' adds them."
-    return told
+        sentences += " Word vectors are left out: pip install 'conftr[text]' adds them."
+    return sentences
 
 
-def divided(drawn: Order, task: FitTask) -> Parts:
+def divided(drawn: Order, task: FitTask) -> DividedRows:
     """Rows to learn from and rows to test on, one for each example: the first that are drawn."""
     n = drawn.examples
     count = min(round(SHARE * n), MOST) if task.test_share is None else round(task.test_share * n)
@@ -127,7 +127,9 @@ def divided(drawn: Order, task: FitTask) -> Parts:
         )
     rest, behind = drawn.after(count)
     note = repeats.told(drawn)
-    return Parts(rest, behind, drawn.one_each(seed_of(task.seed))[:count], (note,) * bool(note))
+    return DividedRows(
+        rest, behind, drawn.one_each(seed_of(task.seed))[:count], (note,) * bool(note)
+    )
 
 
 def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
@@ -142,7 +144,7 @@ def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
 
 
 def show(
-    clf: ConformalClassifier, test: UserData, task: FitTask, told: Mapping[str, Any] | None = None
+    clf: ConformalClassifier, test: UserData, task: FitTask, more: Mapping[str, Any] | None = None
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 
@@ -150,10 +152,10 @@ def show(
     """
     # Single networks tell of what was tried in their words.
     stacked = clf.candidates_[0].stack.head is not None
-    measured = {one.name: one.inefficiency for one in clf.tried_ if stacked}
+    measured = {candidate.name: candidate.inefficiency for candidate in clf.tried_ if stacked}
     provenance = {
         **test.origin,
-        **(told or {}),
+        **(more or {}),
         "rows": _rows(clf, len(test.y)),
         "seed": task.seed,
         "method": clf.method_,
@@ -176,10 +178,10 @@ def show(
 
 def _rows(clf: ConformalClassifier, tested: int) -> dict[str, int]:
     chosen = {"chosen on": clf.n_validation_} if clf.n_validation_ else {}
-    found = {
+    counts = {
         "trained on": clf.n_train_,
         **chosen,
         "calibrated on": clf.n_calibration_,
         "tested on": tested,
     }
-    return found | ({"of classes that were not learned": clf.n_unseen_} if clf.n_unseen_ else {})
+    return counts | ({"of classes that were not learned": clf.n_unseen_} if clf.n_unseen_ else {})

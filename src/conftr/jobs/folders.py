@@ -29,7 +29,7 @@ def check(folder: Path, *, overwrite: bool) -> Path:
 
 def _holds_something(folder: Path) -> bool:
     """Whether there is more than what a save that failed leaves."""
-    return any(one.name != artefact.LOCK for one in folder.iterdir())
+    return any(entry.name != artefact.LOCK for entry in folder.iterdir())
 
 
 def report_again(model: Path, out: Path | None) -> Path:

@@ -79,14 +79,14 @@ def monitor(
     with filelock.FileLock(folder / f".{STATE}.lock"):
         before = _state(folder / STATE, artefact.identity(model), task)
         target = task.target or predicting.target_of(model)
-        wanted = Roles(target, groups=predicting.group_column(clf), picture=task.picture)
-        read = _read(clf, file, wanted, before.id_column, progress)
+        roles = Roles(target, groups=predicting.group_column(clf), picture=task.picture)
+        read = _read(clf, file, roles, before.id_column, progress)
         after = _grown(before, read)
         seen.write(after, folder / STATE)
-        own = streams(reference, after)
-        found = findings(reference, after, own)
-        disk.write_whole(folder / PAGE, page(found, own, model.name or str(model)).encode())
-    return found
+        tests = streams(reference, after)
+        outcome = findings(reference, after, tests)
+        disk.write_whole(folder / PAGE, page(outcome, tests, model.name or str(model)).encode())
+    return outcome
 
 
 def _check_promise(clf: ConformalClassifier) -> None:
@@ -108,50 +108,53 @@ def _state(path: Path, model: str, task: MonitorTask) -> Observed:
     if not path.exists():
         level = 0.01 if task.level is None else checks.one_probability(task.level, "level")
         return Observed.begin(model, level, task.seed, task.id_column)
-    found = seen.read(path)
-    if found.model != model:
+    observed = seen.read(path)
+    if observed.model != model:
         raise DataError(
             f"{path} is of another model, or of this one before it was fitted or calibrated anew: "
             f"move it away to begin anew, or name another folder with --state."
         )
-    if task.level not in (None, found.level):
+    if task.level not in (None, observed.level):
         raise DataError(
-            f"the level of this monitor is {found.level:g} since it began; another one, chosen "
+            f"the level of this monitor is {observed.level:g} since it began; another one, chosen "
             f"after a look at the rows, would promise nothing. Move {path} away to begin anew."
         )
-    if task.id_column != found.id_column:
-        known = "without --id" if found.id_column is None else f"with --id {found.id_column!r}"
+    if task.id_column != observed.id_column:
+        known = (
+            "without --id" if observed.id_column is None else f"with --id {observed.id_column!r}"
+        )
         raise DataError(
             f"this monitor began {known}: go on like that, so that no row counts twice."
         )
-    return found
+    return observed
 
 
 def _read(
     clf: ConformalClassifier,
     path: Path,
-    wanted: Roles,
+    roles: Roles,
     id_column: str | None,
     progress: Callable[[int], None],
 ) -> _Counted:
     keep = (id_column,) if id_column else ()
-    inputs = predicting.inputs_of(clf, path, [wanted.target, wanted.groups, *keep])
-    parts = []
-    for block in blocks(path, inputs, wanted, keep=keep):
-        parts.append(_counted(clf, path, block, id_column))
-        progress(sum(len(part.digests) for part in parts))
-    if not parts:
+    inputs = predicting.inputs_of(clf, path, [roles.target, roles.groups, *keep])
+    counted = []
+    for block in blocks(path, inputs, roles, keep=keep):
+        counted.append(_counted(clf, path, block, id_column))
+        progress(sum(len(block_counts.digests) for block_counts in counted))
+    if not counted:
         raise DataError(f"{path} has no rows.")
     columns = {
-        name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
+        name: np.concatenate([block_counts.columns[name] for block_counts in counted])
+        for name in counted[0].columns
     }
-    ids = [part.ids for part in parts if part.ids is not None]
+    ids = [block_counts.ids for block_counts in counted if block_counts.ids is not None]
     return _Counted(
-        np.concatenate([part.digests for part in parts]),
+        np.concatenate([block_counts.digests for block_counts in counted]),
         np.concatenate(ids) if ids else None,
         columns,
-        np.concatenate([part.known for part in parts]),
-        np.concatenate([part.strange for part in parts]),
+        np.concatenate([block_counts.known for block_counts in counted]),
+        np.concatenate([block_counts.strange for block_counts in counted]),
     )
 
 
@@ -166,12 +169,12 @@ def _counted(
     truth = np.full(n, -1)
     if block.labels is not None:
         truth = np.where(named, places(block.labels, clf.classes_.tolist()), -1)
-    own = np.arange(n), truth
+    true_cells = np.arange(n), truth
     columns = {
         "size": calibration.sets(scores, groups, clf.alpha_).sum(axis=1),
         "confidence": confidence(np.exp(log_softmax(logits))),
-        "score": scores[own].astype(np.float64),
-        "standing": calibration.p_values(scores, groups)[own],
+        "score": scores[true_cells].astype(np.float64),
+        "standing": calibration.p_values(scores, groups)[true_cells],
         "label": truth,
         "group": truth if groups is None else groups,
     }

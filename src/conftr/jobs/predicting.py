@@ -88,7 +88,7 @@ def predict(
     executor: where blocks of rows are answered; what is written does not depend on it.
     """
     names = list(by_text(clf.classes_.tolist()))
-    beside = [name for name in texts_of(clf) if name not in answers.own_columns(names)]
+    beside = [name for name in texts_of(clf) if name not in answers.answer_columns(names)]
     request = replace(request, keep=tuple(dict.fromkeys([*beside, *request.keep])))
     answers.check(out, path, names, request.keep)
     if request.alpha is not None:
@@ -126,11 +126,11 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
 
 def _pictures_of(stack: Stack) -> Shape | None:
     """(height, width, channels) that a stack takes of picture files; None if it takes none."""
-    for one in stack.members:
-        if isinstance(one.reader, FrozenPictures):
-            return one.reader.of_files
-        if isinstance(one.reader, Images) and one.reader.of_bytes:
-            shape = (*one.reader.inputs, 1)[:3]
+    for member in stack.members:
+        if isinstance(member.reader, FrozenPictures):
+            return member.reader.of_files
+        if isinstance(member.reader, Images) and member.reader.of_bytes:
+            shape = (*member.reader.inputs, 1)[:3]
             if max(shape[:2]) <= SMALL and shape[2] in (1, 3):
                 return shape
     return None
@@ -168,24 +168,26 @@ def words(tally: Counts, request: Request) -> str:
     """What was counted, in a sentence or two."""
     if not tally.rows:
         return "there are no rows."
-    told = [f"{tally.rows:,} rows, {rounded(tally.classes / tally.rows, 2)} classes a set."]
+    sentences = [f"{tally.rows:,} rows, {rounded(tally.classes / tally.rows, 2)} classes a set."]
     if tally.empty:
-        told.append(f"{tally.empty:,} sets hold no class: nothing is likely enough.")
+        sentences.append(f"{tally.empty:,} sets hold no class: nothing is likely enough.")
     if tally.labelled:
         share = rounded(100 * tally.covered / tally.labelled, 1)
-        told.append(
+        sentences.append(
             f"{share} % of the {tally.labelled:,} sets whose {request.target or 'y'!r} is "
             f"known hold it."
         )
     if tally.strangers:
-        told.append(f"{tally.strangers:,} of these rows are of classes that the model never met.")
+        sentences.append(
+            f"{tally.strangers:,} of these rows are of classes that the model never met."
+        )
     if tally.unseen:
-        told.append(
+        sentences.append(
             f"{tally.unseen:,} rows are of groups without a threshold: they get every class."
         )
     if tally.long:
-        told.append(told_long(tally.long))
-    return " ".join(told)
+        sentences.append(told_long(tally.long))
+    return " ".join(sentences)
 
 
 def _frames(
@@ -196,11 +198,11 @@ def _frames(
     progress: Callable[[int], None],
     executor: Executor,
 ) -> Iterator[pl.DataFrame]:
-    wanted = Roles(request.target, groups=group_column(clf), picture=request.picture)
-    inputs = inputs_of(clf, path, [wanted.target, wanted.groups, *request.keep])
+    roles = Roles(request.target, groups=group_column(clf), picture=request.picture)
+    inputs = inputs_of(clf, path, [roles.target, roles.groups, *request.keep])
     rows = CELLS // max(len(clf.classes_), _width(clf)) + 1
-    found = blocks(path, inputs, wanted, keep=request.keep, rows=rows)
-    for _, (frame, counted) in spread(partial(answered, clf, path, request), found, executor):
+    read_blocks = blocks(path, inputs, roles, keep=request.keep, rows=rows)
+    for _, (frame, counted) in spread(partial(answered, clf, path, request), read_blocks, executor):
         tally.add(counted)
         progress(tally.rows)
         yield frame
@@ -208,8 +210,8 @@ def _frames(
 
 def _width(clf: ConformalClassifier) -> int:
     """How many numbers a row becomes, where it has texts: many more than cells."""
-    readers = {id(one.reader): one.reader for one in clf.candidates_[0].stack.members}
-    return sum(one.width for one in readers.values() if isinstance(one, TextColumns))
+    readers = {id(member.reader): member.reader for member in clf.candidates_[0].stack.members}
+    return sum(reader.width for reader in readers.values() if isinstance(reader, TextColumns))
 
 
 def answered(
@@ -251,8 +253,8 @@ def _sets(
 ) -> npt.NDArray[np.bool_]:
     if rows is not None:
         tally.unseen += int(np.count_nonzero(rows < 0))
-    wanted = clf.alpha_ if alpha is None else alpha
-    return clf.calibration_.sets(scores, rows, wanted)
+    level = clf.alpha_ if alpha is None else alpha
+    return clf.calibration_.sets(scores, rows, level)
 
 
 def _count(

@@ -38,7 +38,9 @@ def summary(evidence: Evidence) -> dict[str, Any]:
     which the promise is for.
     """
     tallies = numbers.tallies(evidence, evidence.alpha)
-    known, covered = (sum(getattr(one, name) for one in tallies) for name in ("tests", "covered"))
+    known, covered = (
+        sum(getattr(tally, name) for tally in tallies) for name in ("tests", "covered")
+    )
     tests = known + evidence.unseen
     return {
         "alpha": evidence.alpha,
@@ -54,19 +56,19 @@ def summary(evidence: Evidence) -> dict[str, Any]:
         "unseen_share": evidence.unseen_share,
         "verdict": numbers.verdict(tallies),
         "classes_below": [
-            {"name": one.name, "test_rows": one.tests, "covered": one.covered}
-            for one in numbers.far_below(evidence, evidence.alpha)
+            {"name": tally.name, "test_rows": tally.tests, "covered": tally.covered}
+            for tally in numbers.far_below(evidence, evidence.alpha)
         ],
         "groups": [
             {
-                "name": one.name,
-                "calibration_rows": one.calibration,
-                "test_rows": one.tests,
-                "covered": one.covered,
-                "chance": [one.low, one.high],
-                "verdict": one.verdict,
+                "name": tally.name,
+                "calibration_rows": tally.calibration,
+                "test_rows": tally.tests,
+                "covered": tally.covered,
+                "chance": [tally.low, tally.high],
+                "verdict": tally.verdict,
             }
-            for one in tallies
+            for tally in tallies
         ],
         "grouping": evidence.kind,
         "group_by": evidence.group_by,
@@ -85,7 +87,7 @@ def _outputs(evidence: Evidence) -> dict[str, Any] | None:
         return None
     n, count = len(evidence.labels), len(evidence.classes)
     likeliest = evidence.candidates[0].probabilities.argmax(axis=1)
-    shares = (np.bincount(one, minlength=count) / n for one in (evidence.labels, likeliest))
+    shares = (np.bincount(columns, minlength=count) / n for columns in (evidence.labels, likeliest))
     return {
         "accuracy": numbers.count_right(evidence, 0) / n,
         "by_chance": float(np.prod(list(shares), axis=0).sum()),
@@ -97,7 +99,7 @@ def _candidate(evidence: Evidence, i: int) -> dict[str, Any]:
     sets, y = evidence.sets(i), evidence.labels
     sizes = sets.sum(axis=1)
     likeliest = evidence.candidates[i].probabilities.argmax(axis=1)
-    found = {
+    numbers_of = {
         "name": evidence.candidates[i].name,
         "words": evidence.candidates[i].words,
         "mean_size": float(sizes.mean()),
@@ -107,82 +109,82 @@ def _candidate(evidence: Evidence, i: int) -> dict[str, Any]:
     }
     if evidence.unwanted is not None and evidence.unwanted.any():
         unwanted = evidence.unwanted[y]
-        found["unwanted"] = _mean((sets & unwanted).any(axis=1), unwanted.any(axis=1))
-        found["mixed"] = mixed(sets, y, evidence.unwanted) if unwanted.any() else None
+        numbers_of["unwanted"] = _mean((sets & unwanted).any(axis=1), unwanted.any(axis=1))
+        numbers_of["mixed"] = mixed(sets, y, evidence.unwanted) if unwanted.any() else None
     if evidence.shrink is not None and (evidence.shrink != 1).any():
-        found["shrunk_size"] = _mean(sizes, evidence.shrink[y] != 1)
-    return found
+        numbers_of["shrunk_size"] = _mean(sizes, evidence.shrink[y] != 1)
+    return numbers_of
 
 
 def _mean(values: Any, where: Any) -> float | None:
     return float(values[where].mean()) if where.any() else None
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def lines(outcome: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The numbers as lines, each with a word to go in front."""
-    chosen, *others = found["candidates"]
-    yield "Promise", _promise(found)
-    if "before" in found:
-        yield "Before", f"{_coverage(found['before'], 'fresh rows')}"
-    yield "Coverage", _coverage(found)
-    if found["classes_below"]:
-        yield "Classes", _classes_below(found)
-    if found["outputs"]:
-        yield "Columns", _columns(found["classes"], found["outputs"])
-    compared = "".join(f"; {one['name']}: {_number(one['mean_size'])}" for one in others)
+    chosen, *others = outcome["candidates"]
+    yield "Promise", _promise(outcome)
+    if "before" in outcome:
+        yield "Before", f"{_coverage(outcome['before'], 'fresh rows')}"
+    yield "Coverage", _coverage(outcome)
+    if outcome["classes_below"]:
+        yield "Classes", _classes_below(outcome)
+    if outcome["outputs"]:
+        yield "Columns", _columns(outcome["classes"], outcome["outputs"])
+    compared = "".join(f"; {other['name']}: {_number(other['mean_size'])}" for other in others)
     single = _percent(chosen["single"])
     yield "Size", f"{_number(chosen['mean_size'])} classes a set, {single} hold one{compared}."
-    yield "Method", f"{chosen['name']}. {found['why'] or chosen['words']}"
-    yield from _wishes(found["candidates"])
+    yield "Method", f"{chosen['name']}. {outcome['why'] or chosen['words']}"
+    yield from _wishes(outcome["candidates"])
 
 
-def _promise(found: Mapping[str, Any]) -> str:
-    column = "" if found["group_by"] is None else f" of '{shown(found['group_by'])}'"
+def _promise(outcome: Mapping[str, Any]) -> str:
+    column = "" if outcome["group_by"] is None else f" of '{shown(outcome['group_by'])}'"
     within = {"all": "", "class": ", in each class", "column": f", in each group{column}"}
-    told = f"at least {100 * (1 - found['alpha']):.6g} % of the sets hold the true class"
-    if found["cross_conformal"]:
-        told = (
-            f"at least {_percent(found['sure_coverage'])} of the sets hold the true class, and "
-            f"usually about {100 * (1 - found['alpha']):.6g} %: every row trains and calibrates, "
-            f"in {found['cross_conformal']} folds"
+    promise = f"at least {100 * (1 - outcome['alpha']):.6g} % of the sets hold the true class"
+    if outcome["cross_conformal"]:
+        promise = (
+            f"at least {_percent(outcome['sure_coverage'])} of the sets hold the true class, and "
+            f"usually about {100 * (1 - outcome['alpha']):.6g} %: every row trains and calibrates, "
+            f"in {outcome['cross_conformal']} folds"
         )
-    told += within[found["grouping"]]
-    if not found["unseen_share"]:
-        return f"{told}."
+    promise += within[outcome["grouping"]]
+    if not outcome["unseen_share"]:
+        return f"{promise}."
     return (
-        f"{told}, if it is one of the {len(found['classes']):,} that were learned; about "
-        f"{_percent(found['unseen_share'])} of all rows are of others."
+        f"{promise}, if it is one of the {len(outcome['classes']):,} that were learned; about "
+        f"{_percent(outcome['unseen_share'])} of all rows are of others."
     )
 
 
-def _coverage(found: Mapping[str, Any], rows: str = "test rows") -> str:
-    told, groups = (
-        f"{_percent(found['coverage'])} of {found['test_rows']:,} {rows}",
-        found["groups"],
+def _coverage(outcome: Mapping[str, Any], rows: str = "test rows") -> str:
+    sentence, groups = (
+        f"{_percent(outcome['coverage'])} of {outcome['test_rows']:,} {rows}",
+        outcome["groups"],
     )
-    known = found["test_rows"] - found["unseen_rows"]
-    if found["unseen_rows"]:
-        told += (
-            f", of which {found['unseen_rows']:,} are of classes that were not learned, and so "
+    known = outcome["test_rows"] - outcome["unseen_rows"]
+    if outcome["unseen_rows"]:
+        sentence += (
+            f", of which {outcome['unseen_rows']:,} are of classes that were not learned, and so "
             f"missed; "
-            f"{_percent(found['covered'] / known)} of the others"
+            f"{_percent(outcome['covered'] / known)} of the others"
         )
     if len(groups) > 1:
-        return f"{told}; {_by_group(groups)}."
-    if found["cross_conformal"]:
-        return f"{told}; usual is about {_percent(1 - found['alpha'])}."
+        return f"{sentence}; {_by_group(groups)}."
+    if outcome["cross_conformal"]:
+        return f"{sentence}; usual is about {_percent(1 - outcome['alpha'])}."
     low, high = (count / known for count in groups[0]["chance"])
     chance = f"chance allows {_percent(low)} to {_percent(high)}"
-    return f"{told} ({chance}), which {_VERDICTS[found['verdict']]}."
+    return f"{sentence} ({chance}), which {_VERDICTS[outcome['verdict']]}."
 
 
-def _classes_below(found: Mapping[str, Any]) -> str:
+def _classes_below(outcome: Mapping[str, Any]) -> str:
     """The classes that are far below the promise, and what can be done."""
     names = [
-        f"{one['name']} ({_percent(one['covered'] / one['test_rows'])} of {one['test_rows']:,})"
-        for one in found["classes_below"]
+        f"{t['name']} ({_percent(t['covered'] / t['test_rows'])} of {t['test_rows']:,})"
+        for t in outcome["classes_below"]
     ]
-    target = shlex.quote(found["target"] or TARGET)
+    target = shlex.quote(outcome["target"] or TARGET)
     return (
         f"far below the promise, which is kept on average over the classes: "
         f"{checks.listed(names)}. --group-by {target} keeps it for each class."
@@ -192,43 +194,46 @@ def _classes_below(found: Mapping[str, Any]) -> str:
 def _columns(classes: Sequence[str], outputs: Mapping[str, Any]) -> str:
     """Which class each column was taken for, and whether that can be."""
     accuracy, chance = outputs["accuracy"], outputs["by_chance"]
-    told = (
+    sentence = (
         f"{checks.listed(classes, 20)}, in this order; the likeliest is the true class of "
         f"{_percent(accuracy)} of the test rows"
     )
     noise = 2 * math.sqrt(chance * (1 - chance) / outputs["test_rows"])
     if accuracy > chance + noise:
-        return f"{told}."
-    return f"{told}, no more often than by chance ({_percent(chance)}): is this their order?"
+        return f"{sentence}."
+    return f"{sentence}, no more often than by chance ({_percent(chance)}): is this their order?"
 
 
 def _by_group(groups: Sequence[Mapping[str, Any]]) -> str:
     """Which groups agree with the promise, and the names of those that do not."""
-    tested = [one for one in groups if one["test_rows"]]
+    tested = [group for group in groups if group["test_rows"]]
     by_verdict = {
-        verdict: [one["name"] for one in tested if one["verdict"] == verdict] for verdict in _GROUPS
+        verdict: [group["name"] for group in tested if group["verdict"] == verdict]
+        for verdict in _GROUPS
     }
     agree = len(by_verdict.pop("agrees"))
-    told = [f"{agree} of {len(tested)} groups agree with the promise"]
+    sentences = [f"{agree} of {len(tested)} groups agree with the promise"]
     if len(groups) > len(tested):
-        told.append(f"{len(groups) - len(tested)} have no test rows")
+        sentences.append(f"{len(groups) - len(tested)} have no test rows")
     for verdict, names in by_verdict.items():
         if names:
-            told.append(f"{_GROUPS[verdict]}: {checks.listed(names)}")
-    return "; ".join(told)
+            sentences.append(f"{_GROUPS[verdict]}: {checks.listed(names)}")
+    return "; ".join(sentences)
 
 
 def _wishes(candidates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     chosen, *others = candidates
     if chosen.get("mixed") is not None:
-        compared = "".join(f"; {one['name']}: {_percent(one['mixed'])}" for one in others)
+        compared = "".join(f"; {other['name']}: {_percent(other['mixed'])}" for other in others)
         share = _percent(chosen["mixed"])
         yield "Wishes", f"{share} of the sets concerned hold what should stay apart{compared}."
     if chosen.get("shrunk_size") is not None:
-        compared = "".join(f"; {one['name']}: {_number(one['shrunk_size'])}" for one in others)
+        compared = "".join(
+            f"; {other['name']}: {_number(other['shrunk_size'])}" for other in others
+        )
         size = _number(chosen["shrunk_size"])
         yield "Wishes", f"{size} classes in the sets that should shrink{compared}."
-    if any(one["name"] == WISHED for one in others):
+    if any(other["name"] == WISHED for other in others):
         yield "", "Following them was not better beyond noise; --method conftr does it anyway."
 
 

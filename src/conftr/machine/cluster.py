@@ -129,11 +129,11 @@ class Cluster:
                     return
                 # Looks up now and then, for machines that have joined.
                 done, _ = ray.wait(list(waiting), timeout=2)
-                for one in done:
-                    yield waiting.pop(one), _result(one)
+                for future in done:
+                    yield waiting.pop(future), _result(future)
         finally:
-            for one in waiting if ray.is_initialized() else ():
-                ray.cancel(one, force=True)
+            for future in waiting if ray.is_initialized() else ():
+                ray.cancel(future, force=True)
 
 
 def spread(
@@ -197,14 +197,14 @@ def _connect(ray: Any, address: str) -> None:
     # Ray's advice on a default of its own that is going to change, and a report to its makers.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    own = {"num_cpus": cores(), "include_dashboard": False} if address == "local" else {}
+    options = {"num_cpus": cores(), "include_dashboard": False} if address == "local" else {}
     try:
         _check_answers(address)
         with warnings.catch_warnings():
             # Ray forks only to start programs of its own, which touch nothing of JAX.
             warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
             _connect_again_if_aborted(
-                ray.init, address, log_to_driver=False, logging_level="ERROR", **own
+                ray.init, address, log_to_driver=False, logging_level="ERROR", **options
             )
     except (OSError, ValueError) as error:
         raise ClusterError(
@@ -257,7 +257,9 @@ def _perform(
     """In a worker: one task, with the packages that the driver has or not at all."""
     task, things = packed
     names.carry(things)
-    other = {name: own for name, own in packages().items() if own != expected[name]}
+    other = {
+        name: installed for name, installed in packages().items() if installed != expected[name]
+    }
     if other:
         raise ClusterError(
             f"Every machine must have the versions {expected} that the driver has; "
@@ -266,11 +268,11 @@ def _perform(
     return task(item)
 
 
-def _result(one: Any) -> Any:
+def _result(future: Any) -> Any:
     """A task's result, or its own error instead of Ray's account of it."""
     ray = _ray()
     try:
-        return ray.get(one)
+        return ray.get(future)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except ray.exceptions.RayError as error:

@@ -71,7 +71,7 @@ def remove_empty(folder: Path) -> None:
 
 def why_not_writable(folder: Path) -> str:
     """What keeps files from being made in a folder, or it from being made; nothing if they can."""
-    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
         with tempfile.TemporaryFile(dir=there):
             return ""
@@ -94,11 +94,11 @@ def uninterrupted() -> Iterator[None]:
     if usual is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    signals: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
-        for number in heard[:1]:
+        for number in signals[:1]:
             signal.raise_signal(number)

@@ -86,7 +86,7 @@ def from_file(text: str) -> Any:
     path, _, name = text.rpartition(":")
     module = _loaded(Path(path))
     if not hasattr(module, name):
-        known = [one for one in vars(module) if not one.startswith("_")]
+        known = [public for public in vars(module) if not public.startswith("_")]
         raise ValueError(f"{path} has no {name!r}; it has {', '.join(known)}.")
     return getattr(module, name)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
-from conftr.conformal.shown_names import told
+from conftr.conformal.shown_names import printable
 from conftr.machine.table import Table, draw
 
 
@@ -59,8 +59,8 @@ class Lines:
             return
         now = time.monotonic()
         begun, first = self.started.setdefault(task, (now, done))
-        told = task in self.finished or (done < total and now - self.last < self.seconds)
-        if told:
+        silent = task in self.finished or (done < total and now - self.last < self.seconds)
+        if silent:
             return
         if done == total:
             self.finished.add(task)
@@ -78,8 +78,8 @@ class Lines:
         if table.cells and table.cells[0] != self.best:
             self.best = table.cells[0]
             pairs = zip(table.columns, self.best, strict=True)
-            said = ", ".join(f"{name} {value}" for name, value in pairs if value)
-            self.print(f"{table.title}: {said}")
+            values = ", ".join(f"{name} {value}" for name, value in pairs if value)
+            self.print(f"{table.title}: {values}")
 
 
 def duration(seconds: float) -> str:
@@ -139,7 +139,7 @@ class Bars:
 
     def note(self, message: str) -> None:
         """Print above the bars."""
-        self.console.print(told(message), style="yellow", markup=False, highlight=False)
+        self.console.print(printable(message), style="yellow", markup=False, highlight=False)
 
     def show(self, table: Table) -> None:
         """Draw the table below the bars."""

@@ -99,8 +99,8 @@ def in_rounds(
 
     def announce(number: int, before: list[SimpleQueue[_Ended]]) -> list[SimpleQueue[_Ended]]:
         after = [SimpleQueue[_Ended]() for _ in states]
-        for place, (one, other) in enumerate(zip(before, after, strict=True)):
-            turns.put(Turn(place, number, one, other))
+        for place, (earlier, later) in enumerate(zip(before, after, strict=True)):
+            turns.put(Turn(place, number, earlier, later))
         return after
 
     first = [SimpleQueue[_Ended]() for _ in states]

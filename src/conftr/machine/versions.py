@@ -6,13 +6,13 @@ import platform
 from functools import cache
 from importlib.metadata import version
 
-_TOLD = ("conftr", "jax", "numpy")
+_ALWAYS = ("conftr", "jax", "numpy")
 
 
 @cache
 def versions(*more: str) -> dict[str, str]:
     """The versions of the packages that decide a result, and of any others by their names."""
-    return {name: version(name) for name in (*_TOLD, *more)}
+    return {name: version(name) for name in (*_ALWAYS, *more)}
 
 
 def statement() -> dict[str, str]:

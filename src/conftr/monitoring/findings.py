@@ -68,12 +68,12 @@ class Findings:
     @property
     def alarm(self) -> bool:
         """Whether any stream has given the alarm."""
-        return any(one.alarm is not None for one in self.found)
+        return any(finding.alarm is not None for finding in self.found)
 
     @property
     def evidence(self) -> float:
         """Of the stream that says most; the alarm is given at 1 / level."""
-        return max((one.evidence for one in self.found), default=0.0)
+        return max((finding.evidence for finding in self.found), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -81,7 +81,7 @@ class Findings:
 
 
 def findings(
-    reference: Reference, observed: Observed, own: Sequence[Stream] | None = None
+    reference: Reference, observed: Observed, tested: Sequence[Stream] | None = None
 ) -> Findings:
     """What the streams say of the rows that were seen so far."""
     sizes, held = observed.counted.columns["size"], observed.labelled.columns["standing"]
@@ -95,42 +95,54 @@ def findings(
         strangers=observed.strangers,
         unseen=observed.unseen,
         found=tuple(
-            Finding(one.kind, one.name, len(one.path), one.evidence(), one.alarm(observed.level))
-            for one in (streams(reference, observed) if own is None else own)
+            Finding(
+                stream.kind,
+                stream.name,
+                len(stream.path),
+                stream.evidence(),
+                stream.alarm(observed.level),
+            )
+            for stream in (streams(reference, observed) if tested is None else tested)
         ),
     )
 
 
-def words(found: Findings) -> Iterator[tuple[str, str]]:
+def words(findings: Findings) -> Iterator[tuple[str, str]]:
     """Lines to print, each with its heading."""
-    yield "Rows", _counted(found)
-    if found.labelled:
-        share = 100 * found.covered / found.labelled
+    yield "Rows", _counted(findings)
+    if findings.labelled:
+        share = 100 * findings.covered / findings.labelled
         yield (
             "Coverage",
-            f"{share:.1f} % of the {found.labelled:,} sets whose class is known hold it; promised "
-            f"are {100 * (1 - found.alpha):g} %.",
+            f"{share:.1f} % of the {findings.labelled:,} sets whose class is known hold it; "
+            f"promised are {100 * (1 - findings.alpha):g} %.",
         )
-    if found.strangers:
-        yield "Note", f"{found.strangers:,} labels are no class of the model; they are not counted."
-    if found.unseen:
-        yield "Note", f"{found.unseen:,} rows are of groups without a threshold; sets hold all."
-    alarms = [one for one in found.found if one.alarm is not None]
-    for one in alarms:
-        yield "ALARM", f"{sentence(one)} (after {one.alarm:,} of its {one.rows:,} rows)."
+    if findings.strangers:
+        yield (
+            "Note",
+            f"{findings.strangers:,} labels are no class of the model; they are not counted.",
+        )
+    if findings.unseen:
+        yield "Note", f"{findings.unseen:,} rows are of groups without a threshold; sets hold all."
+    alarms = [finding for finding in findings.found if finding.alarm is not None]
+    for finding in alarms:
+        yield (
+            "ALARM",
+            f"{sentence(finding)} (after {finding.alarm:,} of its {finding.rows:,} rows).",
+        )
     if alarms:
         yield "Next", "label rows from here and calibrate on them: conftr calibrate MODEL FILE"
     else:
         yield (
             "Verdict",
             f"nothing speaks against the promise beyond chance: the strongest evidence so far is "
-            f"{amount(found.evidence)}, and the alarm is given at {amount(1 / found.level)}.",
+            f"{amount(findings.evidence)}, and the alarm is given at {amount(1 / findings.level)}.",
         )
 
 
-def sentence(one: Finding) -> str:
+def sentence(finding: Finding) -> str:
     """What an alarm of a stream means."""
-    return _ALARMS[one.kind].format(name=one.name)
+    return _ALARMS[finding.kind].format(name=finding.name)
 
 
 def amount(evidence: float) -> str:
@@ -140,6 +152,6 @@ def amount(evidence: float) -> str:
     return f"{evidence:.0f}" if evidence >= 10 else f"{evidence:.2g}"
 
 
-def _counted(found: Findings) -> str:
-    size = "" if found.mean_size is None else f", {found.mean_size:.2f} classes a set"
-    return f"{found.rows:,} so far, {found.labelled:,} of them with their class{size}."
+def _counted(findings: Findings) -> str:
+    size = "" if findings.mean_size is None else f", {findings.mean_size:.2f} classes a set"
+    return f"{findings.rows:,} so far, {findings.labelled:,} of them with their class{size}."

@@ -25,7 +25,7 @@ from conftr.data import DataError
 from conftr.machine import disk
 
 _FORMAT = 1
-_TOLD, _NAMES = "told", ("counted", "labelled")
+_METADATA, _NAMES = "told", ("counted", "labelled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,11 @@ class CountedRows:
         if ids is not None:
             first = np.sort(np.unique(ids, return_index=True)[1])
             return first[~np.isin(ids[first], self.ids)]
-        known = [n for n, told in self.files if n <= len(digests) and _digest(digests[:n]) == told]
+        known = [
+            n
+            for n, known_digest in self.files
+            if n <= len(digests) and _digest(digests[:n]) == known_digest
+        ]
         return np.arange(max(known, default=0), len(digests))
 
     def with_file(
@@ -61,11 +65,11 @@ class CountedRows:
         """With those rows of a file that were not counted yet."""
         fresh = self.new(digests, ids)
         grown = {
-            name: np.concatenate([own, np.asarray(columns[name])[fresh].astype(own.dtype)])
-            for name, own in self.columns.items()
+            name: np.concatenate([column, np.asarray(columns[name])[fresh].astype(column.dtype)])
+            for name, column in self.columns.items()
         }
-        told = (len(digests), _digest(digests))
-        files = self.files if told in self.files or not len(digests) else (*self.files, told)
+        stamp = (len(digests), _digest(digests))
+        files = self.files if stamp in self.files or not len(digests) else (*self.files, stamp)
         known = self.ids if ids is None else np.concatenate([self.ids, ids[fresh]])
         return CountedRows(grown, files, known)
 
@@ -120,18 +124,18 @@ class Observed:
 
 def write(observed: Observed, path: Path) -> None:
     """Put what was seen into a file, in one step."""
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         name: getattr(observed, name)
         for name in ("model", "level", "seed", "id_column", "strangers", "unseen")
     }
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name in _NAMES:
         rows: CountedRows = getattr(observed, name)
-        told[name] = rows.files
-        arrays |= {f"{name}/{column}": own for column, own in rows.columns.items()}
+        metadata[name] = rows.files
+        arrays |= {f"{name}/{column}": values for column, values in rows.columns.items()}
         arrays[f"{name}/ids"] = rows.ids
-    text = json.dumps({"format": _FORMAT, **told})
-    disk.write_whole(path, safetensors.numpy.save(arrays, {_TOLD: text}))
+    text = json.dumps({"format": _FORMAT, **metadata})
+    disk.write_whole(path, safetensors.numpy.save(arrays, {_METADATA: text}))
 
 
 def read(path: Path) -> Observed:
@@ -142,12 +146,12 @@ def read(path: Path) -> Observed:
     """
     try:
         with safetensors.safe_open(path, "numpy") as file:
-            told = json.loads(file.metadata()[_TOLD])
+            metadata = json.loads(file.metadata()[_METADATA])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if told.pop("format") != _FORMAT:
+        if metadata.pop("format") != _FORMAT:
             raise ValueError("another format")
-        told |= {name: _rows(name, told[name], arrays) for name in _NAMES}
-        return Observed(**told)
+        metadata |= {name: _rows(name, metadata[name], arrays) for name in _NAMES}
+        return Observed(**metadata)
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as fault:
         raise DataError(
             f"{path} is not what a monitor has seen, or it is damaged ({fault}). Move it away to "
@@ -157,10 +161,10 @@ def read(path: Path) -> Observed:
 
 def _rows(name: str, files: Any, arrays: Mapping[str, Any]) -> CountedRows:
     prefix = f"{name}/"
-    own = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
-    ids = own.pop("ids")
+    of_rows = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
+    ids = of_rows.pop("ids")
     expected = getattr(Observed.begin("", 0.5, 0, None), name).columns
-    if {*own} != {*expected} or len({len(column) for column in own.values()}) != 1:
+    if {*of_rows} != {*expected} or len({len(column) for column in of_rows.values()}) != 1:
         raise ValueError("columns are missing")
-    columns = {column: own[column] for column in expected}
+    columns = {column: of_rows[column] for column in expected}
     return CountedRows(columns, tuple((int(n), str(digest)) for n, digest in files), ids)

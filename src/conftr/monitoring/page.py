@@ -18,26 +18,27 @@ _DRAWN = 8  # streams of a figure, those that say most
 _COLOURS = ("#005e9e", "#be4e00", "#2f7d4f", "#8a4fa0", "#767e86", "#a8871a", "#b0305c", "#3f8f97")
 
 
-def page(found: Findings, own: list[Stream], title: str) -> str:
+def page(findings: Findings, streams: list[Stream], title: str) -> str:
     """The page as text: self-contained, opened from a disk, offline."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     text = files("conftr.monitoring").joinpath("page.html").read_text(encoding="utf-8")
-    unlabelled = [one for one in own if one.kind in (SIZES, CONFIDENCE)]
-    labelled = [one for one in own if one not in unlabelled]
-    said = sorted(found.found, key=lambda one: -one.evidence)
+    unlabelled = [stream for stream in streams if stream.kind in (SIZES, CONFIDENCE)]
+    labelled = [stream for stream in streams if stream not in unlabelled]
+    ranked = sorted(findings.found, key=lambda finding: -finding.evidence)
     return environment.from_string(text).render(
         title=title,
-        found=found,
+        findings=findings,
         lines=[
-            {"finding": one, "says": sentence(one), "amount": amount(one.evidence)} for one in said
+            {"finding": finding, "says": sentence(finding), "amount": amount(finding.evidence)}
+            for finding in ranked
         ],
-        needed=amount(1 / found.level),
+        needed=amount(1 / findings.level),
         figures=[
-            {"title": name, "drawing": _figure(some, found.level)}
+            {"title": name, "drawing": _figure(some, findings.level)}
             for name, some in (("Rows with labels", labelled), ("All rows", unlabelled))
-            if any(len(one.path) for one in some)
+            if any(len(stream.path) for stream in some)
         ],
         width=_WIDTH,
         height=_HEIGHT,
@@ -46,11 +47,11 @@ def page(found: Findings, own: list[Stream], title: str) -> str:
     )
 
 
-def _figure(own: list[Stream], level: float) -> dict[str, Any]:
+def _figure(streams: list[Stream], level: float) -> dict[str, Any]:
     """Paths of the streams that say most, on one scale: capital times share."""
-    own = sorted(own, key=lambda one: -one.evidence())[:_DRAWN]
-    rows = max(len(one.path) for one in own)
-    tops = [math.log10(1 / level) + 1, *(math.log10(one.evidence()) for one in own)]
+    streams = sorted(streams, key=lambda stream: -stream.evidence())[:_DRAWN]
+    rows = max(len(stream.path) for stream in streams)
+    tops = [math.log10(1 / level) + 1, *(math.log10(stream.evidence()) for stream in streams)]
     high, low = min(math.ceil(max(tops)), 40), -3
     scale = (_HEIGHT - _FOOT - 8) / (high - low)
 
@@ -63,17 +64,21 @@ def _figure(own: list[Stream], level: float) -> dict[str, Any]:
         "alarm": height(math.log10(1 / level)),
         "ticks": [{"y": height(t), "text": f"{10.0**t:g}"} for t in range(low, high + 1, step)],
         "paths": [
-            {"name": f"{one.kind}: {one.name}", "colour": colour, "d": _path(one, rows, height)}
-            for one, colour in zip(own, _COLOURS, strict=False)
-            if len(one.path)
+            {
+                "name": f"{stream.kind}: {stream.name}",
+                "colour": colour,
+                "d": _path(stream, rows, height),
+            }
+            for stream, colour in zip(streams, _COLOURS, strict=False)
+            if len(stream.path)
         ],
     }
 
 
-def _path(one: Stream, rows: int, height: Any) -> str:
+def _path(stream: Stream, rows: int, height: Any) -> str:
     """The path of a stream; where rows are many, the highest of those that share a point."""
-    values = (one.path + math.log(one.share)) / math.log(10)
-    parts = np.array_split(np.arange(len(values)), min(len(values), _POINTS))
+    values = (stream.path + math.log(stream.share)) / math.log(10)
+    spans = np.array_split(np.arange(len(values)), min(len(values), _POINTS))
     right = (_WIDTH - _LEFT - 8) / max(1, rows)
-    points = [(round(_LEFT + right * (p[-1] + 1), 1), height(values[p].max())) for p in parts]
+    points = [(round(_LEFT + right * (p[-1] + 1), 1), height(values[p].max())) for p in spans]
     return "M" + "L".join(f"{x} {y}" for x, y in points)

@@ -53,8 +53,8 @@ class Reference:
 
 def _tests(evidence: Evidence, alpha: float) -> TestRows:
     shown, rows = evidence.candidates[0], np.arange(len(evidence.labels))
-    own = evidence.labels if evidence.groups is None else evidence.groups
-    sizes = np.array(evidence.calibration_sizes)[own]
+    ids = evidence.labels if evidence.groups is None else evidence.groups
+    sizes = np.array(evidence.calibration_sizes)[ids]
     standing = shown.standing[rows, evidence.labels].astype(np.float64)
     return TestRows(
         evidence.sets(alpha=alpha).sum(axis=1).astype(np.int64),
@@ -66,5 +66,5 @@ def _tests(evidence: Evidence, alpha: float) -> TestRows:
 
 def confidence(probabilities: Any) -> Numbers:
     """The probability of the likeliest class, (n,), from probabilities (n, K)."""
-    found: Numbers = np.asarray(probabilities).max(axis=1).astype(np.float64)
-    return found
+    largest: Numbers = np.asarray(probabilities).max(axis=1).astype(np.float64)
+    return largest

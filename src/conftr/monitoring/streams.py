@@ -68,17 +68,17 @@ class Stream:
 def streams(reference: Reference, observed: Observed) -> list[Stream]:
     """Every stream of a model, with the rows that were seen so far."""
     kinds = (_promises, _scores, _classes, _unlabelled)
-    found = [one for kind in kinds for one in kind(reference, observed)]
-    others = [one.kind for one in found if one.kind != PROMISE]
+    every = [stream for kind in kinds for stream in kind(reference, observed)]
+    others = [stream.kind for stream in every if stream.kind != PROMISE]
     each = (1 - _OF_PROMISE) / max(1, len(set(others)))
     return [
         Stream(
-            one.kind,
-            one.name,
-            _OF_PROMISE if one.kind == PROMISE else each / others.count(one.kind),
-            one.path,
+            stream.kind,
+            stream.name,
+            _OF_PROMISE if stream.kind == PROMISE else each / others.count(stream.kind),
+            stream.path,
         )
-        for one in found
+        for stream in every
     ]
 
 
@@ -90,19 +90,19 @@ def missed(reference: Reference, observed: Observed) -> npt.NDArray[np.bool_]:
     """
     scores, groups = _labelled(observed, "score"), observed.labelled.columns["group"]
     draws = _draws(observed, _TIES).random(len(scores))
-    found = np.zeros(len(scores), bool)
-    for g, own in enumerate(reference.calibration.scores):
-        r = rank(len(own), reference.alpha)
+    misses = np.zeros(len(scores), bool)
+    for g, of_group in enumerate(reference.calibration.scores):
+        r = rank(len(of_group), reference.alpha)
         if not r:
             continue
-        known = martingale.coarse(own)
+        known = martingale.coarse(of_group)
         tau = known[r - 1]
         lower, ties = np.count_nonzero(known < tau), np.count_nonzero(known == tau)
         # Of the ties' own draws, in order, the one that stands at the rank.
         drawn = _draws(observed, _THRESHOLDS, g).beta(r - lower, ties - (r - lower) + 1)
         mine = groups == g
-        found[mine] = (scores[mine] < tau) | ((scores[mine] == tau) & (draws[mine] < drawn))
-    return found
+        misses[mine] = (scores[mine] < tau) | ((scores[mine] == tau) & (draws[mine] < drawn))
+    return misses
 
 
 def _promises(reference: Reference, observed: Observed) -> list[Stream]:
@@ -122,16 +122,18 @@ def _promises(reference: Reference, observed: Observed) -> list[Stream]:
         bets = martingale.bets_on_misses(misses[rows], chances[rows], reference.alpha)
         return martingale.capital(bets)
 
-    parts = [Stream(GROUP, _told(calibration.names[g]), 1, path(groups == g)) for g in each]
-    return [Stream(PROMISE, "all rows", 1, path(known)), *parts]
+    by_group = [Stream(GROUP, _text(calibration.names[g]), 1, path(groups == g)) for g in each]
+    return [Stream(PROMISE, "all rows", 1, path(known)), *by_group]
 
 
 def _scores(reference: Reference, observed: Observed) -> list[Stream]:
     scores, groups = _labelled(observed, "score"), observed.labelled.columns["group"]
     draws, p = _draws(observed, _PLACES).random(len(scores)), np.zeros(len(scores))
-    for g, own in enumerate(reference.calibration.scores):
+    for g, of_group in enumerate(reference.calibration.scores):
         mine = groups == g
-        p[mine] = martingale.sequential_p_values(martingale.coarse(own), scores[mine], draws[mine])
+        p[mine] = martingale.sequential_p_values(
+            martingale.coarse(of_group), scores[mine], draws[mine]
+        )
     bets = martingale.bets_on_p_values(p[groups >= 0])
     return [Stream(SCORES, "all rows", 1, martingale.capital(bets))]
 
@@ -143,13 +145,13 @@ def _classes(reference: Reference, observed: Observed) -> list[Stream]:
     counts = np.bincount(tests.labels, minlength=len(reference.classes))
     watched = np.flatnonzero(counts >= _FEWEST).tolist()
     labels, standing = observed.labelled.columns["label"], _labelled(observed, "standing")
-    draws, found = _draws(observed, _PLACES).random(len(labels)), []
+    draws, by_class = _draws(observed, _PLACES).random(len(labels)), []
     for k in watched:
         mine, before = labels == k, martingale.coarse(tests.standing[tests.labels == k])
         p = martingale.sequential_p_values(before, standing[mine], draws[mine])
         path = martingale.capital(martingale.bets_on_p_values(p, martingale.LOW))
-        found.append(Stream(CLASSES, _told(reference.classes[k]), 1, path))
-    return found
+        by_class.append(Stream(CLASSES, _text(reference.classes[k]), 1, path))
+    return by_class
 
 
 def _unlabelled(reference: Reference, observed: Observed) -> list[Stream]:
@@ -157,7 +159,7 @@ def _unlabelled(reference: Reference, observed: Observed) -> list[Stream]:
     if tests is None:
         return []
     columns, n = observed.counted.columns, len(observed.counted)
-    found = []
+    by_kind = []
     for kind, before, now, use in (
         (SIZES, tests.sizes, columns["size"], _OF_SIZES),
         (CONFIDENCE, tests.confidence, columns["confidence"], _OF_CONFIDENCE),
@@ -168,8 +170,8 @@ def _unlabelled(reference: Reference, observed: Observed) -> list[Stream]:
             _draws(observed, use).random(n),
         )
         path = martingale.capital(martingale.bets_on_p_values(p))
-        found.append(Stream(kind, "all rows", 1, path))
-    return found
+        by_kind.append(Stream(kind, "all rows", 1, path))
+    return by_kind
 
 
 def _labelled(observed: Observed, column: str) -> Numbers:
@@ -181,5 +183,5 @@ def _draws(observed: Observed, *use: int) -> Any:
     return np.random.default_rng([observed.seed, *use])
 
 
-def _told(name: Hashable) -> str:
+def _text(name: Hashable) -> str:
     return shown(str(name))

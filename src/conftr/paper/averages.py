@@ -49,10 +49,10 @@ def entries(store: Store, dataset: str) -> list[Any]:
 def tables(store: Store, link: Link) -> Iterator[Table]:
     """A table for each dataset that has been run."""
     for dataset, title in TITLES.items():
-        found = entries(store, dataset)
-        if found:
+        stored = entries(store, dataset)
+        if stored:
             texts = [remark.text for remark in remarks(f"{KEY}-{dataset}")]
-            yield Table(title, COLUMNS, [_line(store, one, link) for one in found], texts)
+            yield Table(title, COLUMNS, [_line(store, entry, link) for entry in stored], texts)
 
 
 def missing(store: Store) -> list[str]:

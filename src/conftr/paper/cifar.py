@@ -112,7 +112,7 @@ def _as_they_are() -> list[Line]:
 def _lines() -> list[Line]:
     """The paper's rows, with the members before their ensemble."""
     lines = [_line(*row) for row in published("cifar")]
-    first = next(i for i, one in enumerate(lines) if one.labels[1].startswith("ensemble"))
+    first = next(i for i, line in enumerate(lines) if line.labels[1].startswith("ensemble"))
     return [*lines[:first], *_as_they_are(), *lines[first:]]
 
 

@@ -65,14 +65,14 @@ def _table_2(words: str) -> Line:
 def _table_9(words: str, group: str, classes: Sequence[int]) -> list[Line]:
     """L[K0, K1] = 1, then L[K1, K0] = 1, with each estimator, and L = I with it before them."""
 
-    def asked(way: str, matrix: Matrix, estimator: str) -> Specification:
+    def run_of(way: str, matrix: Matrix, estimator: str) -> Specification:
         name = _named(f"separate-{group}-{way}", estimator)
         return parted("mnist", name, matrix, _ESTIMATORS[estimator])
 
     return [
         Line(
             (NAMES["mnist"], words, f"L[{pair}] = 1", estimator),
-            asked(way, matrix, estimator),
+            run_of(way, matrix, estimator),
             (Cell(None), Cell(None, leaving(group)), Cell(None, entering(group))),
             against=_run("mnist", "conftr-class", estimator),
         )

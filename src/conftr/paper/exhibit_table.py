@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
 from conftr.machine.table import RECORD, Table
-from conftr.paper.exhibits import COVERAGE, Cell, Exhibit, Line, found
+from conftr.paper.exhibits import COVERAGE, Cell, Exhibit, Line, our_number
 
 MISSING = "–"
 
@@ -28,7 +28,10 @@ def table_of(
     columns += ["trials x splits", RECORD]
     cells = [list(_line(line, exhibit, store, named)) for line in exhibit.lines]
     return Table(
-        f"{exhibit.title} ({exhibit.place})", columns, cells, [one.text for one in exhibit.remarks]
+        f"{exhibit.title} ({exhibit.place})",
+        columns,
+        cells,
+        [remark.text for remark in exhibit.remarks],
     )
 
 
@@ -59,7 +62,7 @@ def _line(
         published = _published([other.cells[place] for other in exhibit.lines])
         yield from _cells(cell, published, record, line.against is not None, against)
         if line.beside and _differs(cell):
-            yield _text(found(cell, beside).mean if beside else None, cell)
+            yield _text(our_number(cell, beside).mean if beside else None, cell)
     yield f"{line.run.trials} x {line.run.evaluation.splits}" + _failures(record)
     yield named(line.run) if record else MISSING
 
@@ -67,7 +70,7 @@ def _line(
 def _cells(
     cell: Cell, published: bool, record: Record | None, compared: bool, against: Record | None
 ) -> Iterator[str]:
-    ours = found(cell, record) if record else None
+    ours = our_number(cell, record) if record else None
     mean, std = (ours.mean, ours.std) if ours else (None, None)
     text = _text(mean, cell, std)
     if published:
@@ -75,7 +78,7 @@ def _cells(
         yield text
         yield _text(_minus(mean, cell.published), cell, signed=True)
     elif compared:
-        before = found(cell, against).mean if against else None
+        before = our_number(cell, against).mean if against else None
         yield _text(before, cell)
         yield text
         yield MISSING if mean is None or not before else f"{100 * (mean / before - 1):+.1f} %"

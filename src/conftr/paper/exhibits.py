@@ -65,7 +65,7 @@ class Line:
 
     def runs(self) -> tuple[Specification, ...]:
         """What must be run for this line."""
-        return tuple(one for one in (self.against, self.run, self.beside) if one is not None)
+        return tuple(run for run in (self.against, self.run, self.beside) if run is not None)
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,18 @@ class Exhibit:
     def with_beside(self, name: str, reference: Callable[[str], Specification]) -> Exhibit:
         """The same with a run on the dataset of each line beside it."""
         lines = [
-            dataclasses.replace(one, beside=reference(one.run.training.dataset))
-            for one in self.lines
+            dataclasses.replace(line, beside=reference(line.run.training.dataset))
+            for line in self.lines
         ]
         return dataclasses.replace(self, lines=tuple(lines), beside=name)
 
     def of(self, dataset: str | None) -> Exhibit:
         """The lines of one dataset alone, and what is said of it; of all for None."""
-        lines = (one for one in self.lines if dataset in (None, one.run.training.dataset))
+        lines = (line for line in self.lines if dataset in (None, line.run.training.dataset))
         remarks = (
-            one for one in self.remarks if None in (dataset, one.dataset) or one.dataset == dataset
+            remark
+            for remark in self.remarks
+            if None in (dataset, remark.dataset) or remark.dataset == dataset
         )
         return dataclasses.replace(self, lines=tuple(lines), remarks=tuple(remarks))
 
@@ -113,12 +115,12 @@ class Exhibit:
 
         lines = [
             dataclasses.replace(
-                one,
-                run=fewer(one.run),
-                against=one.against and fewer(one.against),
-                beside=one.beside and fewer(one.beside),
+                line,
+                run=fewer(line.run),
+                against=line.against and fewer(line.against),
+                beside=line.beside and fewer(line.beside),
             )
-            for one in self.lines
+            for line in self.lines
         ]
         return dataclasses.replace(self, lines=tuple(lines))
 
@@ -142,7 +144,7 @@ def described() -> dict[str, dict[str, Any]]:
     return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
-class Found(NamedTuple):
+class OurNumber(NamedTuple):
     """Our number, its deviation over training trials, and how many of them; None where missing."""
 
     mean: float | None
@@ -153,17 +155,19 @@ class Found(NamedTuple):
 
 def runs(exhibits: Iterable[Exhibit]) -> list[Specification]:
     """Every run that the exhibits need, once, in order."""
-    return list(dict.fromkeys(r for one in exhibits for line in one.lines for r in line.runs()))
+    return list(
+        dict.fromkeys(r for exhibit in exhibits for line in exhibit.lines for r in line.runs())
+    )
 
 
-def found(cell: Cell, record: Record) -> Found:
+def our_number(cell: Cell, record: Record) -> OurNumber:
     """Our number for a cell."""
     trials, failed = record["specification"]["trials"], record["failed"]
     for result in record["results"]:
         if (result["score"], result["alpha"]) == (cell.score, cell.alpha):
             mean, std = _number(cell.quantity, result)
-            return Found(mean, std, trials, failed)
-    return Found(None, None, trials, failed)
+            return OurNumber(mean, std, trials, failed)
+    return OurNumber(None, None, trials, failed)
 
 
 def _number(quantity: Quantity, result: Record) -> tuple[float | None, float | None]:
@@ -172,8 +176,8 @@ def _number(quantity: Quantity, result: Record) -> tuple[float | None, float | N
     means = [value["mean"] if isinstance(value, dict) else value for value in values]
     if None in means:
         return None, None
-    one = values[0] if len(values) == 1 and isinstance(values[0], dict) else {}
-    std = one.get("std_trials")
+    spread = values[0] if len(values) == 1 and isinstance(values[0], dict) else {}
+    std = spread.get("std_trials")
     return quantity.factor * sum(means), None if std is None else quantity.factor * std
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import altair as alt
 
 from conftr.experiments.store import Record, Store
-from conftr.paper.exhibits import Exhibit, Line, found
+from conftr.paper.exhibits import Exhibit, Line, our_number
 
 Chart: TypeAlias = Any
 Rows: TypeAlias = list[dict[str, Any]]
@@ -28,7 +28,7 @@ _DIVERGED = 1.0  # deviation of the mean set size over trials
 def figures(exhibit: Exhibit, store: Store) -> dict[str, Chart]:
     """Name -> chart, for the exhibits that are drawn and as far as they have been run."""
     draw = _DRAWN.get(exhibit.key)
-    done = [line for line in exhibit.lines if all(store.get(one) for one in line.runs())]
+    done = [line for line in exhibit.lines if all(store.get(run) for run in line.runs())]
     return draw(done, store) if draw and done else {}
 
 
@@ -43,7 +43,7 @@ def _published_and_ours(lines: Sequence[Line], store: Store) -> dict[str, Chart]
     rows: Rows = []
     for line in lines:
         data, method, score = line.labels
-        ours = found(line.cells[0], _of(store, line)).mean
+        ours = our_number(line.cells[0], _of(store, line)).mean
         panel = f"{data}, {score}"
         rows.append({"panel": panel, "method": method, "whose": "ours", "set size": ours})
         if line.cells[0].published is not None:
@@ -77,11 +77,14 @@ def _scores(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
     for line in lines:
         data, _, score = line.labels
         record = _of(store, line)
-        sizes.append({"data": data, "score": score, "set size": found(line.cells[0], record).mean})
-        own = _result(record, score, line.cells[0].alpha)["class_inefficiency"]
-        if score == "THR" and 2 < len(own) <= 20:
+        sizes.append(
+            {"data": data, "score": score, "set size": our_number(line.cells[0], record).mean}
+        )
+        of_classes = _result(record, score, line.cells[0].alpha)["class_inefficiency"]
+        if score == "THR" and 2 < len(of_classes) <= 20:
             classes += [
-                {"data": data, "class": str(k), "set size": size} for k, size in enumerate(own)
+                {"data": data, "class": str(k), "set size": size}
+                for k, size in enumerate(of_classes)
             ]
     order = list(dict.fromkeys(row["score"] for row in sizes))
     by_score = (
@@ -112,7 +115,7 @@ def _scores(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
 def _relative_changes(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
     """Change of the targeted class's and of the average set size, in per cent."""
     rows: Rows = []
-    for line in (one for one in lines if one.labels[2] == "10"):  # as the paper draws them
+    for line in (line for line in lines if line.labels[2] == "10"):  # as the paper draws them
         for cell, what in zip(line.cells, ("this class or group", "all classes"), strict=True):
             change = _change(line, cell, store)
             rows.append({"data": line.labels[0], "class": line.labels[1], "of": what, "%": change})
@@ -164,8 +167,8 @@ def _matrices(line: Line, store: Store) -> Chart:
     """The whole confusion matrix before and after, per cent of all test examples."""
     rows: Rows = []
     assert line.against is not None
-    for words, asked in (("L = I", line.against), (f"{line.labels[1]}, weight 1", line.run)):
-        record = store.get(asked)
+    for words, run in (("L = I", line.against), (f"{line.labels[1]}, weight 1", line.run)):
+        record = store.get(run)
         assert record is not None
         matrix = _result(record, "THR", line.cells[0].alpha)["coverage_confusion"]
         rows += [
@@ -197,7 +200,7 @@ def _wine(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
     for line in lines:
         for cell, name in zip(line.cells, names, strict=False):
             what, of = name.split(", ")
-            ours = found(cell, _of(store, line)).mean
+            ours = our_number(cell, _of(store, line)).mean
             row = {"changed": line.labels[0], "to": float(line.labels[1])}
             rows.append(row | {"what": what, "class": of, "value": ours})
     charts = [
@@ -224,7 +227,7 @@ def _estimators(lines: Sequence[Line], store: Store) -> dict[str, Chart]:
     rows: Rows = []
     for line in lines:
         data, method, estimator = line.labels
-        ours = found(line.cells[0], _of(store, line))
+        ours = our_number(line.cells[0], _of(store, line))
         if ours.mean is not None and (ours.std or 0) < _DIVERGED:
             low, high = ours.mean - (ours.std or 0), ours.mean + (ours.std or 0)
             row = {"data": data, "method": method, "estimator": estimator}
@@ -252,13 +255,13 @@ def _change(line: Line, cell: Any, store: Store) -> float | None:
     assert line.against is not None
     against = store.get(line.against)
     assert against is not None
-    before, after = found(cell, against).mean, found(cell, _of(store, line)).mean
+    before, after = our_number(cell, against).mean, our_number(cell, _of(store, line)).mean
     return None if not before or after is None else 100 * (after / before - 1)
 
 
 def _result(record: Record, score: str, alpha: float) -> Record:
-    own = [r for r in record["results"] if (r["score"], r["alpha"]) == (score, alpha)]
-    first: Record = own[0]
+    matching = [r for r in record["results"] if (r["score"], r["alpha"]) == (score, alpha)]
+    first: Record = matching[0]
     return first
 
 

@@ -87,8 +87,8 @@ def _trained_with(
     accuracy: float | None = None,
 ) -> Line:
     """A score in training; Bel and CoverTr have it from their method."""
-    own = method == "conftr" and score in _SCORES
-    changes: dict[str, Any] = {"score": _SCORES[score]} if own else {}
+    has_score = method == "conftr" and score in _SCORES
+    changes: dict[str, Any] = {"score": _SCORES[score]} if has_score else {}
     name = f"{method}-{score.lower()}" if changes else None
     return Line(
         (NAMES[dataset], METHODS[method], score, test),

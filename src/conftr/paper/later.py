@@ -50,24 +50,24 @@ def entries(store: Store, dataset: str) -> list[Entry]:
     listed = read(path)["entries"] if path.exists() else []
     return [
         Entry(
-            shown_method(one["method"]),
-            read(store.root / one["record"]),
-            Path(one["record"]),
-            Path(one["sweep"]),
+            shown_method(row["method"]),
+            read(store.root / row["record"]),
+            Path(row["record"]),
+            Path(row["sweep"]),
         )
-        for one in listed
+        for row in listed
     ]
 
 
 def tables(store: Store, link: Link) -> Iterator[Table]:
     """A table for each dataset that has been run."""
     for dataset, title in TITLES.items():
-        found = entries(store, dataset)
-        if found:
+        stored = entries(store, dataset)
+        if stored:
             make = _long_tailed if dataset == LONG_TAIL else _compared
             texts = [remark.text for remark in remarks(f"{KEY}-{dataset}")]
-            texts.extend(_not_run(dataset, found))
-            yield make(title, found, link)._replace(remarks=texts)
+            texts.extend(_not_run(dataset, stored))
+            yield make(title, stored, link)._replace(remarks=texts)
 
 
 def missing(store: Store) -> list[str]:
@@ -75,16 +75,16 @@ def missing(store: Store) -> list[str]:
     return [dataset for dataset in TITLES if not entries(store, dataset)]
 
 
-def _not_run(dataset: str, found: list[Entry]) -> Iterator[str]:
+def _not_run(dataset: str, stored: list[Entry]) -> Iterator[str]:
     """A sentence on the methods that a dataset's table lacks, if there are any."""
-    known = {entry.method for entry in found}
+    known = {entry.method for entry in stored}
     rest = [method for method in METHODS if method not in known]
     if rest:
         command = f"{COMMAND} {dataset} --methods {','.join(rest)}"
         yield f"Not run here: {', '.join(rest)}. `{command}` does that."
 
 
-def _compared(title: str, found: list[Entry], link: Link) -> Table:
+def _compared(title: str, stored: list[Entry], link: Link) -> Table:
     columns = [
         "method",
         "one network, THR",
@@ -98,7 +98,7 @@ def _compared(title: str, found: list[Entry], link: Link) -> Table:
         RECORD,
         "search",
     ]
-    return Table(title, columns, [list(_line(one, link)) for one in found], [])
+    return Table(title, columns, [list(_line(entry, link)) for entry in stored], [])
 
 
 def _line(entry: Entry, link: Link) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _line(entry: Entry, link: Link) -> Iterator[str]:
     yield link(entry.sweep)
 
 
-def _long_tailed(title: str, found: list[Entry], link: Link) -> Table:
+def _long_tailed(title: str, stored: list[Entry], link: Link) -> Table:
     columns = [
         "method",
         "one threshold: size",
@@ -128,7 +128,7 @@ def _long_tailed(title: str, found: list[Entry], link: Link) -> Table:
         RECORD,
         "search",
     ]
-    return Table(title, columns, [list(_tail_line(one, link)) for one in found], [])
+    return Table(title, columns, [list(_tail_line(entry, link)) for entry in stored], [])
 
 
 def _tail_line(entry: Entry, link: Link) -> Iterator[str]:
@@ -151,16 +151,16 @@ def _worst(result: Any, size: float) -> Iterator[str]:
 
 def result_of(results: Any, score: str) -> Any:
     """The result by a score, or None."""
-    return next((one for one in results if one["score"] == score), None)
+    return next((result for result in results if result["score"] == score), None)
 
 
 def size(result: Any) -> str:
     """A mean set size, with its deviation over trainings where there are several."""
     if result is None:
         return "–"
-    found = result["inefficiency"]
-    std = found["std_trials"]
-    return f"{found['mean']:.3f}" + ("" if std is None else f" ± {std:.3f}")
+    spread = result["inefficiency"]
+    std = spread["std_trials"]
+    return f"{spread['mean']:.3f}" + ("" if std is None else f" ± {std:.3f}")
 
 
 def _failures(record: Record) -> str:

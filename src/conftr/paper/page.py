@@ -27,7 +27,7 @@ _SECTIONS = (averages, later)  # what goes beyond the paper
 
 def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
     """The page at `path` (.md), its figures in `figures/` beside it, and the same as .html."""
-    drawn = {one.key: figures(one, store) for one in exhibits}
+    drawn = {exhibit.key: figures(exhibit, store) for exhibit in exhibits}
     folder = path.parent / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {name: _svg(chart) for charts in drawn.values() for name, chart in charts.items()}
@@ -47,7 +47,7 @@ def as_markdown(
         file = store.path(run).relative_to(store.root)
         return f"[{run.name[:8]}](../results/{file.as_posix()})"
 
-    def parts() -> Iterator[str]:
+    def blocks() -> Iterator[str]:
         yield f"# {title()}"
         yield from introduction()
         for exhibit in exhibits:
@@ -61,13 +61,13 @@ def as_markdown(
         for section in _SECTIONS:
             yield f"## {section.TITLE}"
             yield f"```\n{section.COMMAND} {' '.join(section.TITLES)}\n```"
-            yield from _told(section, store)
+            yield from _section_texts(section, store)
             for table in section.tables(store, _linked):
                 yield f"### {table.title}"
                 yield markdown_table(table)
                 yield from table.remarks
 
-    return "\n\n".join(parts()) + "\n"
+    return "\n\n".join(blocks()) + "\n"
 
 
 def as_html(
@@ -78,10 +78,12 @@ def as_html(
 ) -> str:
     """The page as one HTML file with its figures inside."""
 
-    def parts() -> Iterator[str]:
+    def blocks() -> Iterator[str]:
         yield f"<h1>{title()}</h1>"
         yield from (f"<p>{html.escape(text)}</p>" for text in introduction())
-        links = (f'<a href="#{one.key}">{html.escape(one.title)}</a>' for one in exhibits)
+        links = (
+            f'<a href="#{exhibit.key}">{html.escape(exhibit.title)}</a>' for exhibit in exhibits
+        )
         yield f"<nav>{' · '.join(links)}</nav>"
         for exhibit in exhibits:
             table = table_of(exhibit, store)
@@ -92,17 +94,17 @@ def as_html(
             yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
         for section in _SECTIONS:
             yield f'<h2 id="{section.KEY}">{html.escape(section.TITLE)}</h2>'
-            yield from (f"<p>{html.escape(text)}</p>" for text in _told(section, store))
+            yield from (f"<p>{html.escape(text)}</p>" for text in _section_texts(section, store))
             for table in section.tables(store, lambda path: path.stem[-16:-8]):
                 yield f"<h3>{html.escape(table.title)}</h3>"
                 yield _html_table(table)
                 yield from (f"<p>{html.escape(text)}</p>" for text in table.remarks)
 
     frame = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
-    return frame.substitute(title=f"conftr: {title().lower()}", body="\n".join(parts()))
+    return frame.substitute(title=f"conftr: {title().lower()}", body="\n".join(blocks()))
 
 
-def _told(section: ModuleType, store: Store) -> Iterator[str]:
+def _section_texts(section: ModuleType, store: Store) -> Iterator[str]:
     """What to know of a section beyond the paper, and what has not been run of it."""
     yield from (remark.text for remark in remarks(section.KEY))
     missing, command = section.missing(store), section.COMMAND

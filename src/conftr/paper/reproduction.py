@@ -17,14 +17,15 @@ def choose(keys: Sequence[str], dataset: str | None, trials: int | None) -> list
     every = [EXHIBITS[key].of(dataset).with_trials(trials) for key in keys or EXHIBITS]
     chosen = [exhibit for exhibit in every if exhibit.lines]
     if not chosen:
-        known = dict.fromkeys(one.training.dataset for one in runs(EXHIBITS.values()))
+        known = dict.fromkeys(run.training.dataset for run in runs(EXHIBITS.values()))
         raise ValueError(f"nothing there is on {dataset!r}; the datasets are {', '.join(known)}.")
     return chosen
 
 
 def progress(exhibits: Sequence[Exhibit], store: Store) -> Iterator[str]:
     """A line for each exhibit: its key, how many of its runs are done, what it is."""
-    for one in exhibits:
-        needed = runs([one])
+    for exhibit in exhibits:
+        needed = runs([exhibit])
         done = sum(store.path(run).exists() for run in needed)
-        yield f"{one.key:16} {done:3d} of {len(needed):3d} runs   {one.title} ({one.place})"
+        counted = f"{done:3d} of {len(needed):3d} runs"
+        yield f"{exhibit.key:16} {counted}   {exhibit.title} ({exhibit.place})"

@@ -23,17 +23,17 @@ class Remark(NamedTuple):
 
 def title() -> str:
     """The title of the page."""
-    return next(iter(_parts()))
+    return next(iter(_sections()))
 
 
 def introduction() -> tuple[str, ...]:
     """The paragraphs below the title."""
-    return _parts()[title()]
+    return _sections()[title()]
 
 
 def remarks(key: str) -> tuple[Remark, ...]:
     """What a reader should know of an exhibit; where ours and theirs part, why."""
-    return tuple(_remark(paragraph) for paragraph in _parts().get(key, ()))
+    return tuple(_remark(paragraph) for paragraph in _sections().get(key, ()))
 
 
 def _remark(paragraph: str) -> Remark:
@@ -42,13 +42,13 @@ def _remark(paragraph: str) -> Remark:
 
 
 @cache
-def _parts() -> dict[str, tuple[str, ...]]:
+def _sections() -> dict[str, tuple[str, ...]]:
     """Heading -> paragraphs, each in one line."""
-    parts: dict[str, tuple[str, ...]] = {}
+    sections: dict[str, tuple[str, ...]] = {}
     for block in _FILE.read_text(encoding="utf-8").split("\n\n"):
         if block.startswith("#"):
-            parts[block.lstrip("#").strip()] = ()
+            sections[block.lstrip("#").strip()] = ()
         else:
-            heading = list(parts)[-1]
-            parts[heading] += (" ".join(block.split()),)
-    return parts
+            heading = list(sections)[-1]
+            sections[heading] += (" ".join(block.split()),)
+    return sections

@@ -186,10 +186,10 @@ def _mis_covered(
     return [
         Line(
             (NAMES[dataset], words, loss),
-            one,
+            run,
             (Cell(size), Cell(out, leaving(group)), Cell(back, entering(group))),
         )
-        for (loss, one), (size, out, back) in zip(runs, numbers, strict=True)
+        for (loss, run), (size, out, back) in zip(runs, numbers, strict=True)
     ]
 
 

@@ -65,8 +65,8 @@ def _unwanted(evidence: Evidence) -> list[list[int]] | None:
 
 
 def _curve(evidence: Evidence, candidate: int) -> dict[str, list[float]]:
-    found = numbers.curve(evidence, candidate)
-    return {"sizes": found.size.round(4).tolist(), "coverages": found.coverage.round(5).tolist()}
+    curve = numbers.curve(evidence, candidate)
+    return {"sizes": curve.size.round(4).tolist(), "coverages": curve.coverage.round(5).tolist()}
 
 
 def _packed(values: Integers) -> dict[str, str]:

@@ -22,19 +22,19 @@ _LETTERS = 32  # of a name beside an axis
 def figures(evidence: Evidence) -> dict[str, Chart]:
     """Figures by `NAMES`, which are those of their files; what would be empty is left out."""
     evidence = readable(evidence, _LETTERS)
-    found = {
+    charts = {
         "trade_off": trade_off(evidence),
         "coverage": coverage(evidence) if len(evidence.group_names) == 1 else groups(evidence),
         "set_sizes": set_sizes(evidence),
         "classes": classes(evidence),
     }
     if len(evidence.classes) <= _MOST:
-        found["confusion"] = confusion(evidence)
+        charts["confusion"] = confusion(evidence)
     if evidence.unwanted is not None and evidence.unwanted.any():
-        found["wishes"] = wishes(evidence)
+        charts["wishes"] = wishes(evidence)
     if len(evidence.price) > 1:
-        found["price"] = price(evidence)
-    return {name: _styled(chart) for name, chart in found.items()}
+        charts["price"] = price(evidence)
+    return {name: _styled(chart) for name, chart in charts.items()}
 
 
 def trade_off(evidence: Evidence) -> Chart:
@@ -42,15 +42,15 @@ def trade_off(evidence: Evidence) -> Chart:
     sizes = [numbers.curve(evidence, c).size.tolist() for c in range(len(evidence.candidates))]
     rows = [
         {"alpha": alpha, "size": size, "training": candidate.name}
-        for candidate, own in zip(evidence.candidates, sizes, strict=True)
-        for alpha, size in zip(stops(evidence.alpha), own, strict=True)
+        for candidate, of_candidate in zip(evidence.candidates, sizes, strict=True)
+        for alpha, size in zip(stops(evidence.alpha), of_candidate, strict=True)
     ]
     lines = (
         axes.drawn(rows)
         .mark_line()
         .encode(
             axes.promise_axis(),
-            axes.size_axis([size for own in sizes for size in own]),
+            axes.size_axis([size for of_candidate in sizes for size in of_candidate]),
             axes.training_colour(evidence),
             axes.training_dash(evidence),
         )
@@ -81,7 +81,7 @@ def coverage(evidence: Evidence) -> Chart:
 
 def groups(evidence: Evidence) -> Chart:
     """Coverage of each calibration group, over what chance allows; the least covered first."""
-    found = [tally for tally in numbers.tallies(evidence, evidence.alpha) if tally.tests]
+    tested = [tally for tally in numbers.tallies(evidence, evidence.alpha) if tally.tests]
     rows = [
         {
             "group": tally.name,
@@ -89,9 +89,9 @@ def groups(evidence: Evidence) -> Chart:
             "low": tally.low / tally.tests,
             "high": tally.high / tally.tests,
         }
-        for tally in sorted(found, key=lambda tally: tally.covered / tally.tests)[:_MOST]
+        for tally in sorted(tested, key=lambda tally: tally.covered / tally.tests)[:_MOST]
     ]
-    title = _some("class" if evidence.groups is None else evidence.group_by or "group", len(found))
+    title = _some("class" if evidence.groups is None else evidence.group_by or "group", len(tested))
     # Vega would put the title into an expression, in which a backslash means something.
     chart = axes.drawn(rows).encode(
         alt.Y("group:N", sort=None, title=title), alt.Description("group:N")
@@ -133,17 +133,17 @@ def set_sizes(evidence: Evidence) -> Chart:
 
 def classes(evidence: Evidence) -> Chart:
     """Coverage and mean set size of each class, the one furthest below the promise first."""
-    found = [line for line in numbers.class_tallies(evidence, evidence.alpha) if line.tests]
+    tested = [line for line in numbers.class_tallies(evidence, evidence.alpha) if line.tests]
     rows = [
         {
             "class": line.name,
             "coverage": line.covered / line.tests,
             "size": line.total / line.tests,
         }
-        for line in sorted(found, key=lambda line: line.luck)[:_MOST]
+        for line in sorted(tested, key=lambda line: line.luck)[:_MOST]
     ]
     chart, height = axes.drawn(rows), _LINE * len(rows)
-    title = _some("true class", len(found))
+    title = _some("true class", len(tested))
     dots = chart.mark_point(color=BLUE, filled=True, size=50, opacity=1).encode(
         axes.share_axis("coverage", "coverage"), alt.Y("class:N", sort=None, title=title)
     )
@@ -185,8 +185,8 @@ def wishes(evidence: Evidence) -> Chart:
     concerned = np.flatnonzero(~np.isnan(shares[0]))
     worst = concerned[np.argsort(-np.max(shares, axis=0)[concerned], kind="stable")]
     rows = [
-        {"class": evidence.classes[y], "share": float(own[y]), "training": candidate.name}
-        for candidate, own in zip(evidence.candidates, shares, strict=True)
+        {"class": evidence.classes[y], "share": float(of_classes[y]), "training": candidate.name}
+        for candidate, of_classes in zip(evidence.candidates, shares, strict=True)
         for y in worst[:_MOST]
     ]
     bars = (
@@ -206,13 +206,13 @@ def price(evidence: Evidence) -> Chart:
     """Mixed sets against mean size, over the weight of the wishes; the chosen one stands out."""
     rows = [
         {
-            "size": one.size,
-            "mixed": one.mixed,
+            "size": point.size,
+            "mixed": point.mixed,
             "order": i,
-            "weight": "no wish" if one.weight == 0 else f"{one.weight:g}",
-            "chosen": one.chosen,
+            "weight": "no wish" if point.weight == 0 else f"{point.weight:g}",
+            "chosen": point.chosen,
         }
-        for i, one in enumerate(evidence.price)
+        for i, point in enumerate(evidence.price)
     ]
     chart = axes.drawn(rows).encode(
         alt.X("size:Q", title="mean set size", scale=alt.Scale(zero=False)),

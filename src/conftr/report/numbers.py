@@ -14,7 +14,7 @@ import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers, Numbers, Sets
 from conftr.conformal.metrics import coverage_law
-from conftr.conformal.quantile import rank, told_examples_needed
+from conftr.conformal.quantile import rank, readable_examples_needed
 from conftr.report.stops import fraction, out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.
@@ -132,12 +132,12 @@ def far_below(evidence: Evidence, alpha: float) -> list[ClassTally]:
     if evidence.groups is None:
         return []
     n_cal, tail = sum(evidence.calibration_sizes), TAIL / len(evidence.classes)
-    found = [
+    lagging = [
         ClassTally(name, t, h, s, float(coverage_law(n_cal, t, alpha)[h]))
         for name, t, h, s in _by_class(evidence, alpha)
         if t - h > 2 * fraction(alpha) * t and h < chance(n_cal, t, alpha, tail)[0]
     ]
-    return sorted(found, key=lambda one: Fraction(one.covered, one.tests))
+    return sorted(lagging, key=lambda tally: Fraction(tally.covered, tally.tests))
 
 
 def _by_class(evidence: Evidence, alpha: float) -> Iterator[tuple[str, int, int, int]]:
@@ -156,8 +156,8 @@ def _sums(sets: Sets, labels: Integers, keys: Integers, count: int) -> Iterator[
 
 def verdict(groups: list[Tally]) -> str:
     """The worst verdict of any group, as `Tally.verdict`."""
-    found = {group.verdict for group in groups}
-    return next(word for word in ["below", "above", "everything", "agrees"] if word in found)
+    verdicts = {group.verdict for group in groups}
+    return next(word for word in ["below", "above", "everything", "agrees"] if word in verdicts)
 
 
 def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
@@ -173,7 +173,7 @@ def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
         "coverage": share(covered, tests + evidence.unseen),
         "known": share(covered, tests),
         "lagging": first_names(
-            [f"{one.name} ({share(one.covered, one.tests)})" for one in lagging]
+            [f"{tally.name} ({share(tally.covered, tally.tests)})" for tally in lagging]
         ),
         "size": mean(sum(group.total for group in groups), tests),
         "single": share(single, tests),
@@ -193,7 +193,7 @@ def at_stop(alpha: float) -> dict[str, str]:
         "many": f"{many:,}",
         "hits": f"{many - misses:,}",
         "misses": f"{misses:,}",
-        "needed": f"{told_examples_needed(alpha)}",
+        "needed": f"{readable_examples_needed(alpha)}",
     }
 
 
@@ -228,8 +228,8 @@ def curve(evidence: Evidence, candidate: int) -> Curve:
 def band(evidence: Evidence) -> list[tuple[float, float]]:
     """Between which coverages chance stays at every stop, where one threshold serves all."""
     (n_cal,), tests = evidence.calibration_sizes, len(evidence.labels)
-    found = (chance(n_cal, tests, alpha, TAIL) for alpha in stops(evidence.alpha))
-    return [(low / tests, high / tests) for low, high in found]
+    counts = (chance(n_cal, tests, alpha, TAIL) for alpha in stops(evidence.alpha))
+    return [(low / tests, high / tests) for low, high in counts]
 
 
 def bins(n_classes: int) -> list[tuple[int, int]]:

@@ -113,8 +113,8 @@ def _places(labels: Any, logits: Any, classes: list[Any]) -> npt.NDArray[np.intp
             f"{checks.listed(dict.fromkeys(strange))} where there are "
             f"{checks.listed(map(str, classes))}."
         )
-    found = np.array([columns[name] for name in known.tolist()], np.intp)
-    return np.asarray(checks.labels_array(found, logits), np.intp)
+    places = np.array([columns[name] for name in known.tolist()], np.intp)
+    return np.asarray(checks.labels_array(places, logits), np.intp)
 
 
 def _divided(n: int, share: float, seed: int) -> tuple[Any, Any]:

@@ -75,8 +75,8 @@ def _text(name: str) -> str:
 
 def _title(evidence: Evidence) -> str:
     """What was learned from, if that is known."""
-    told = evidence.provenance
-    return str(told.get("file") or told.get("dataset") or "a classifier")
+    provenance = evidence.provenance
+    return str(provenance.get("file") or provenance.get("dataset") or "a classifier")
 
 
 def _usual(evidence: Evidence) -> list[dict[str, str]]:
@@ -87,8 +87,8 @@ def _usual(evidence: Evidence) -> list[dict[str, str]]:
 
 def _measured(evidence: Evidence) -> list[tuple[str, str]]:
     """Every head and member that was compared, the smallest sets first."""
-    found = evidence.provenance.get(_MEASURED) or {}
-    return [(name, f"{size:.3f}") for name, size in sorted(found.items(), key=lambda one: one[1])]
+    sizes = evidence.provenance.get(_MEASURED) or {}
+    return [(name, f"{size:.3f}") for name, size in sorted(sizes.items(), key=lambda pair: pair[1])]
 
 
 def _lines(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -98,6 +98,6 @@ def _lines(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, st
         if isinstance(value, Mapping):
             yield from _lines(value, f"{path} · ")
         elif isinstance(value, list | tuple):
-            yield path, ", ".join(str(one) for one in value)
+            yield path, ", ".join(str(entry) for entry in value)
         else:
             yield path, "none" if value is None else str(value)

@@ -23,12 +23,12 @@ def picture(pixels: npt.NDArray[np.uint8]) -> str:
     colour = 2 if pixels.ndim == 3 else 0
     # Each line begins with the number of its filter: 0, none.
     lines = np.hstack([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)])
-    parts = [
+    chunks = [
         _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)),
         _chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)),
         _chunk(b"IEND", b""),
     ]
-    png = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 

@@ -26,17 +26,17 @@ class Dot(NamedTuple):
 
 def dots(evidence: Evidence) -> list[Dot]:
     """The points of the curve, in the order of their weights; none where there is no curve."""
-    found = evidence.price
-    if len(found) < 2:
+    points = evidence.price
+    if len(points) < 2:
         return []
-    left, right = min(one.size for one in found), max(one.size for one in found)
-    highest = max(one.mixed for one in found) or 1.0
-    return [_dot(one, left, (right - left) or 1.0, highest) for one in found]
+    left, right = min(point.size for point in points), max(point.size for point in points)
+    highest = max(point.mixed for point in points) or 1.0
+    return [_dot(point, left, (right - left) or 1.0, highest) for point in points]
 
 
-def _dot(one: PricePoint, left: float, width: float, highest: float) -> Dot:
-    x = MARGIN + (one.size - left) / width * (WIDTH - 2 * MARGIN)
-    y = HEIGHT - MARGIN - one.mixed / highest * (HEIGHT - 2 * MARGIN)
-    label = "no wish" if one.weight == 0 else f"{one.weight:g}"
-    share = f"{numbers.rounded(100 * one.mixed, 1)}\N{NO-BREAK SPACE}%"
-    return Dot(round(x, 1), round(y, 1), label, numbers.rounded(one.size, 2), share, one.chosen)
+def _dot(point: PricePoint, left: float, width: float, highest: float) -> Dot:
+    x = MARGIN + (point.size - left) / width * (WIDTH - 2 * MARGIN)
+    y = HEIGHT - MARGIN - point.mixed / highest * (HEIGHT - 2 * MARGIN)
+    label = "no wish" if point.weight == 0 else f"{point.weight:g}"
+    share = f"{numbers.rounded(100 * point.mixed, 1)}\N{NO-BREAK SPACE}%"
+    return Dot(round(x, 1), round(y, 1), label, numbers.rounded(point.size, 2), share, point.chosen)

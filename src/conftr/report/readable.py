@@ -32,8 +32,10 @@ def readable(evidence: Evidence, most: int = _NAME) -> Evidence:
         group_by=None if evidence.group_by is None else shown(evidence.group_by, most),
         wishes=tuple(shown(wish, _SENTENCE) for wish in evidence.wishes),
         candidates=tuple(
-            replace(one, name=shown(one.name, most), words=shown(one.words, _SENTENCE))
-            for one in evidence.candidates
+            replace(
+                candidate, name=shown(candidate.name, most), words=shown(candidate.words, _SENTENCE)
+            )
+            for candidate in evidence.candidates
         ),
         provenance=_readable(evidence.provenance),
     )
@@ -42,7 +44,7 @@ def readable(evidence: Evidence, most: int = _NAME) -> Evidence:
 def _readable(value: Any) -> Any:
     """Plain data with every text in it fit to be shown."""
     if isinstance(value, Mapping):
-        return {shown(name, _NAME): _readable(own) for name, own in value.items()}
+        return {shown(name, _NAME): _readable(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_readable(one) for one in value]
+        return [_readable(entry) for entry in value]
     return shown(value, _SENTENCE) if isinstance(value, str) else value

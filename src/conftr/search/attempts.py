@@ -121,4 +121,4 @@ def bundled(attempts: Sequence[Attempt], at_most: int) -> list[Bundle]:
 
 def vary(bundle: Bundle) -> dict[str, list[Any]]:
     """The numbers in which the attempts of a bundle may differ, see `conftr.training.fit`."""
-    return {name: [one.numbers[name] for one in bundle] for name in bundle[0].numbers}
+    return {name: [attempt.numbers[name] for attempt in bundle] for name in bundle[0].numbers}

@@ -64,21 +64,21 @@ def cost(
 ) -> Cost:
     """What sweeps that have no record yet will cost. Takes a few seconds for each program."""
     rounds = [round_of(sweep, sweep.configurations(), 0) for sweep in sweeps]
-    first = [attempt for one in rounds for attempt in one.attempts]
+    first = [attempt for round_ in rounds for attempt in round_.attempts]
     known = measurements.known(first)
     missing = [attempt for attempt in first if attempt not in known]
     # Those that are done may still be in a later stage.
     timed = first if any(sweep.stages[1:] for sweep in sweeps) else missing
     paces = _paces(timed, measurements.source, display)
     later = [each for sweep in sweeps for each in _later(sweep, paces)]
-    seconds = sum(_seconds(one, paces) for one in missing) + sum(pair[1] for pair in later)
+    seconds = sum(_seconds(attempt, paces) for attempt in missing) + sum(pair[1] for pair in later)
     # Here that is done by now; elsewhere every worker does it for itself.
     compiling = 0.0 if executor.here else sum(pace.compiling for pace in paces.values())
     return Cost(
-        sum(len(one.field) for one in rounds),
+        sum(len(round_.field) for round_ in rounds),
         len(known),
         len(paces),
-        sum(one.epochs for one in missing) + round(sum(pair[0] for pair in later)),
+        sum(attempt.epochs for attempt in missing) + round(sum(pair[0] for pair in later)),
         compiling + seconds * cores() / executor.cores(),
         executor.cores(),
     )
@@ -91,8 +91,10 @@ def _later(sweep: Sweep, paces: Paces) -> list[tuple[float, float]]:
         field = round_of(sweep, sweep.configurations(), number).field
         attempts = [tried[0] for _, tried in field]
         share = min(before.keep, len(attempts)) * sweep.stages[number].repeats / len(attempts)
-        epochs = sum(one.epochs for one in attempts)
-        stages.append((share * epochs, share * sum(_seconds(one, paces) for one in attempts)))
+        epochs = sum(attempt.epochs for attempt in attempts)
+        stages.append(
+            (share * epochs, share * sum(_seconds(attempt, paces) for attempt in attempts))
+        )
     return stages
 
 
@@ -103,7 +105,7 @@ def _seconds(attempt: Attempt, paces: Paces) -> float:
 
 def _paces(attempts: Sequence[Attempt], source: ExampleSource, display: Display) -> Paces:
     """The pace of every program of these attempts, by its sample."""
-    samples = {_sample(one.program): _sample(one) for one in attempts}
+    samples = {_sample(attempt.program): _sample(attempt) for attempt in attempts}
     paces: Paces = {}
     for program, sample in samples.items():
         paces[program] = _pace(sample, source)

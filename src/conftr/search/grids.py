@@ -55,7 +55,7 @@ _THINNED: Mapping[str, Grid] = {
     "cact": {"learning_rate": RATES, "penalty": (0.01, 0.1, 1)},
 }
 # Two values of the one setting that matters most to a method, about what its source has.
-_OWN: Mapping[str, Grid] = {
+_FIELD_GRIDS: Mapping[str, Grid] = {
     "cross-entropy-tuned": {"weight_decay": (5e-5, 5e-4)},
     "label-smoothing": {"smoothing": (0.02, 0.1)},
     "focal": {"gamma": (1, 2)},
@@ -128,16 +128,16 @@ def equal_budget(
         stages: Of the sweep.
     """
     common: Grid = {"learning_rate": (0.05, 0.01), "epochs": tuple(epochs)}
-    by_method = {method: {**common, **_own(method)} for method in methods}
+    by_method = {method: {**common, **_field_grid(method)} for method in methods}
     if "vr-conftr" in by_method:
         by_method["vr-conftr"]["quantile"] = (f"nearest:{2 * alpha:g}",)
     return SettingsFile({}, by_method, tuple(methods), (alpha,), stages=stages)
 
 
-def _own(method: Any) -> Grid:
+def _field_grid(method: Any) -> Grid:
     """Two values of a setting of the method's own: its first number, or else weight decay."""
-    if method in _OWN:
-        return _OWN[method]
+    if method in _FIELD_GRIDS:
+        return _FIELD_GRIDS[method]
     objective = objective_of(method)
     known = {name: getattr(objective, name) for name in space.weights(objective)}
     name = next((name for name, value in known.items() if value), None)

@@ -122,6 +122,6 @@ def _measures(held_out: HeldOut, fitted: Fitted) -> list[float | None]:
     # The last step may be finite and what it leads to not.
     sound = (fitted.failed_step < 0) & np.isfinite(logits).all(axis=(1, 2))
     return [
-        round(held_out.measure(one), _DIGITS) if fine else None
-        for one, fine in zip(logits, sound, strict=True)
+        round(held_out.measure(of_run), _DIGITS) if fine else None
+        for of_run, fine in zip(logits, sound, strict=True)
     ]

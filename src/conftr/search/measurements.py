@@ -55,7 +55,9 @@ class Measurements:
         """Those that have a file."""
         files = {attempt: self.file(attempt) for attempt in attempts}
         contents = {
-            one: json.loads(file.read_text()) for one, file in files.items() if file.exists()
+            attempt: json.loads(file.read_text())
+            for attempt, file in files.items()
+            if file.exists()
         }
         return {attempt: content["size"] for attempt, content in contents.items()}
 
@@ -87,7 +89,10 @@ def measure(
     yield known
     missing = [attempt for attempt in attempts if attempt not in known]
     bundles = bundled(missing, executor.at_a_time(len(missing)))
-    total, done = sum(one.epochs for one in attempts), sum(one.epochs for one in known)
+    total, done = (
+        sum(attempt.epochs for attempt in attempts),
+        sum(attempt.epochs for attempt in known),
+    )
     display.step(title, done, total)
     task = partial(sizes, source=measurements.source.only_for(missing))
     if executor.here:
@@ -97,7 +102,7 @@ def measure(
         sizes_of_bundle = dict(zip(bundles[number], new, strict=True))
         measurements.keep(sizes_of_bundle)
         shutil.rmtree(measurements.state(bundles[number]), ignore_errors=True)
-        done += sum(one.epochs for one in bundles[number])
+        done += sum(attempt.epochs for attempt in bundles[number])
         display.step(title, done, total)
         yield sizes_of_bundle
 

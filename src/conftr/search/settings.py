@@ -82,15 +82,18 @@ class SettingsFile:
     def of(self, method: Any) -> dict[str, tuple[Any, ...]]:
         """A method's values: of the shared ones those that it has, and its own."""
         legal = space.names(objective_of(method))
-        own = self.by_method.get(method, {})
+        special = self.by_method.get(method, {})
         # Its own come last: the order of combinations, and so a sweep's name, follows that here.
-        values = {**{name: self.shared[name] for name in self.shared if name not in own}, **own}
+        values = {
+            **{name: self.shared[name] for name in self.shared if name not in special},
+            **special,
+        }
         return {name: tuple(value) for name, value in values.items() if name in legal}
 
     def only(self, method: Any) -> dict[str, Any]:
         """A method's settings where there is one value of each, refused where there are several."""
         values = self.of(method)
-        several = [name for name, one in values.items() if len(one) > 1]
+        several = [name for name, choices in values.items() if len(choices) > 1]
         if several:
             raise SettingsError(
                 f"{several[0]} of {method} has several values; `conftr sweep` finds the best of "
@@ -190,14 +193,14 @@ def _checked(content: Mapping[str, Any]) -> SettingsFile:
     if not isinstance(methods, list) or not isinstance(table, dict):
         raise SettingsError("methods must be a list of names, and settings a table.")
     shared = {name: _several(value) for name, value in table.items() if not isinstance(value, dict)}
-    own = {name: value for name, value in table.items() if isinstance(value, dict)}
+    tables = {name: value for name, value in table.items() if isinstance(value, dict)}
     file = SettingsFile(
         shared,
-        {name: {n: _several(v) for n, v in grid.items()} for name, grid in own.items()},
+        {name: {n: _several(v) for n, v in grid.items()} for name, grid in tables.items()},
         tuple(methods),
         _alphas(content.get("alpha", [])),
         content.get("score"),
-        tuple(_stage(one) for one in content.get("stages", [{}])),
+        tuple(_stage(stage) for stage in content.get("stages", [{}])),
         content.get("searched", {}),
     )
     _check_names(file)
@@ -213,7 +216,7 @@ def _check_names(file: SettingsFile) -> None:
     every = (*METHODS, *file.by_method, *file.methods)
     _only(
         file.shared,
-        [name for one in every for name in space.names(objective_of(one))],
+        [name for method in every for name in space.names(objective_of(method))],
         "[settings]",
     )
     for method, grid in file.by_method.items():

@@ -46,8 +46,8 @@ class Configured(NamedTuple):
 
 def names(objective: Any) -> tuple[str, ...]:
     """The settings that make a difference to an objective; alpha is not one, but what is asked."""
-    own = (name for name in _fields(objective) if name != "alpha")
-    return (*_OF_THE_PLAN, *SGD, *own)
+    fields = (name for name in _fields(objective) if name != "alpha")
+    return (*_OF_THE_PLAN, *SGD, *fields)
 
 
 def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
@@ -65,11 +65,11 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
     Raises:
         ValueError: a setting is of another kind than the field that it is for.
     """
-    own = [name for name in settings if name in _fields(objective)]
-    changes = {name: _value(objective, name, settings[name]) for name in own}
+    fields = [name for name in settings if name in _fields(objective)]
+    changes = {name: _value(objective, name, settings[name]) for name in fields}
     if "alpha" in _fields(objective):
         changes["alpha"] = alpha
-    rest = {name: settings[name] for name in settings if name not in (*own, *_OF_THE_PLAN)}
+    rest = {name: settings[name] for name in settings if name not in (*fields, *_OF_THE_PLAN)}
     steps = {**SGD, **rest}
     optimiser = part("SGD", **{**steps, "schedule": text.schedule(steps["schedule"])})
     changed = {name: text.augmentation(settings[name]) for name in _OPTIONAL if name in settings}

@@ -32,7 +32,9 @@ class Round(NamedTuple):
     def ranked(self, sizes: Sizes) -> list[Record]:
         """Settings measured on all their divisions, the smallest mean set size first."""
         complete = [pair for pair in self.field if all(attempt in sizes for attempt in pair[1])]
-        entries = [_entry(settings, [sizes[one] for one in tried]) for settings, tried in complete]
+        entries = [
+            _entry(settings, [sizes[attempt] for attempt in tried]) for settings, tried in complete
+        ]
         return sorted(entries, key=_size)
 
 
@@ -67,30 +69,30 @@ def narrow(
             for i, sweep in enumerate(sweeps)
             if sweep.stages[number:]
         }
-        attempts = [attempt for one in rounds.values() for attempt in one.attempts]
+        attempts = [attempt for round_ in rounds.values() for attempt in round_.attempts]
         title, sizes = f"{sweeps[0].dataset} stage {number + 1}", Sizes()
         for new in measure(attempts, measurements, executor, display, title):
             sizes |= new
             display.show(best_so_far(list(rounds.values()), sizes))
-        for i, one in rounds.items():
-            records[i][f"stage_{number + 1}"] = ranked = one.ranked(sizes)
-            left[i] = [entry["settings"] for entry in ranked[: one.sweep.stages[number].keep]]
+        for i, round_ in rounds.items():
+            records[i][f"stage_{number + 1}"] = ranked = round_.ranked(sizes)
+            left[i] = [entry["settings"] for entry in ranked[: round_.sweep.stages[number].keep]]
     display.show(_table("", []))
     return [{"chosen": left[i][0]} | record for i, record in enumerate(records)]
 
 
 def best_so_far(rounds: Sequence[Round], sizes: Sizes) -> Table:
     """The best of all methods, as a table."""
-    ranked = [(one.sweep.title, entry) for one in rounds for entry in one.ranked(sizes)]
+    ranked = [(round_.sweep.title, entry) for round_ in rounds for entry in round_.ranked(sizes)]
     best = sorted(ranked, key=lambda pair: _size(pair[1]))[:_SHOWN]
-    count = sum(len(one.field) for one in rounds)
+    count = sum(len(round_.field) for round_ in rounds)
     return _table(f"best of {len(ranked)} of {count} configurations so far", best)
 
 
 def best_of(sweeps: Sequence[Sweep], records: Sequence[Record]) -> Table:
     """The first three of each method in its last stage, as a table."""
     pairs = zip(sweeps, records, strict=True)
-    best = [(sweep.title, entry) for sweep, one in pairs for entry in last_stage(one)[:_BEST]]
+    best = [(sweep.title, entry) for sweep, record in pairs for entry in last_stage(record)[:_BEST]]
     first = sweeps[0]
     title = (
         f"{first.dataset}, alpha {first.alpha:g}: mean set size ({first.score}) on held-out "

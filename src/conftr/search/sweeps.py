@@ -57,7 +57,9 @@ class Sweep:
 
     def configurations(self) -> list[dict[str, Any]]:
         """The cross product of the grid."""
-        return [dict(zip(self.grid, one, strict=True)) for one in product(*self.grid.values())]
+        return [
+            dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())
+        ]
 
     def attempts(self, settings: Settings, stage: Stage) -> list[Attempt]:
         """What a configuration trains in a stage, on each division of the training split."""
@@ -71,7 +73,12 @@ class Sweep:
     def name(self) -> str:
         """The digest of all that may be trained, and of how it is narrowed down."""
         every = product(self.stages, self.configurations())
-        return digest((self.stages, *(self.attempts(one, stage)[0] for stage, one in every)))
+        return digest(
+            (
+                self.stages,
+                *(self.attempts(configuration, stage)[0] for stage, configuration in every),
+            )
+        )
 
     @cached_property
     def _evaluation(self) -> Evaluation:

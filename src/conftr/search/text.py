@@ -59,22 +59,22 @@ _SLOTS = {
 
 def names(text: str) -> tuple[str, ...]:
     """Names of methods or scores with commas between, each once."""
-    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not found:
+    listed = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not listed:
         raise ValueError(f"there must be at least one name, with commas between; got {text!r}.")
-    return found
+    return listed
 
 
 def alphas(text: str | None) -> tuple[float, ...]:
     """Values of alpha with commas between; none for None."""
     try:
-        found = tuple(float(word) for word in text.split(",")) if text else ()
+        values = tuple(float(word) for word in text.split(",")) if text else ()
     except ValueError:
         raise ValueError(f"alpha must be numbers with commas between; got {text!r}.") from None
-    outside = [value for value in found if not 0 < value < 1]
+    outside = [value for value in values if not 0 < value < 1]
     if outside:
         raise ValueError(f"alpha must lie strictly between 0 and 1; got {outside[0]:g}.")
-    return found
+    return values
 
 
 def model(text: str) -> Part:
@@ -92,8 +92,8 @@ def model(text: str) -> Part:
         ValueError: the text is nothing of the kind.
     """
     if is_of_file(text):
-        found: Part = describe(from_file(text))
-        return found
+        described: Part = describe(from_file(text))
+        return described
     of_views = text.startswith("views:")
     kind, _, sizes = text.removeprefix("views:").partition(":")
     widths = sizes.split("x") if kind != "linear" or sizes else []
@@ -140,9 +140,9 @@ def schedule(text: str) -> Part:
 def quantile(text: str) -> Any:
     """The estimator of the threshold in training: KIND, KIND:NUMBER or FILE.py:NAME."""
     try:
-        found = _from_file(text) if is_of_file(text) else _quantile(text)
-        if slot(found) == "quantile":
-            return found
+        estimator = _from_file(text) if is_of_file(text) else _quantile(text)
+        if slot(estimator) == "quantile":
+            return estimator
     except (TypeError, ValueError) as error:
         if is_of_file(text):
             raise error
@@ -196,7 +196,9 @@ def slot(value: Any) -> str:
         ValueError: its arguments have other names.
     """
     parameters = inspect.signature(value).parameters if callable(value) else {}
-    needed = tuple(name for name, one in parameters.items() if one.default is one.empty)
+    needed = tuple(
+        name for name, parameter in parameters.items() if parameter.default is parameter.empty
+    )
     if needed not in _SLOTS:
         raise ValueError(
             f"{value!r} must be a function of (logits, labels), an objective; of (sets, labels), a "

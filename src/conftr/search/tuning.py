@@ -64,7 +64,9 @@ def tune(
         held_out, objective, plan, vary, seed=seed, progress=progress, checkpoints=checkpoints
     )
     given, *others = (Measured(*pair) for pair in zip(chosen, sizes, strict=True))
-    tried = sorted([given, *others], key=lambda one: math.inf if one.size is None else one.size)
+    tried = sorted(
+        [given, *others], key=lambda attempt: math.inf if attempt.size is None else attempt.size
+    )
     program = Program(held_out.model, objective, plan.optimiser)
     best = with_settings(program, tried[0].settings)
     return Tuned(best.objective, replace(plan, optimiser=best.optimiser), tried, given)

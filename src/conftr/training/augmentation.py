@@ -34,8 +34,8 @@ class InTurn:
 
     def __call__(self, key: Key, x: Array, /) -> Array:
         """The examples after all of them."""
-        for one, part in zip(jax.random.split(key, len(self.parts)), self.parts, strict=True):
-            x = part(one, x)
+        for part_key, part in zip(jax.random.split(key, len(self.parts)), self.parts, strict=True):
+            x = part(part_key, x)
         return x
 
 

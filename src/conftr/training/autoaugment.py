@@ -81,12 +81,12 @@ def _contrast(picture: Array, strength: Array) -> Array:
 
 def _sharpness(picture: Array, strength: Array) -> Array:
     height, width, _ = picture.shape
-    parts = [
+    shifted = [
         _SMOOTH[i, j] * picture[i : height - 2 + i, j : width - 2 + j]
         for i in range(3)
         for j in range(3)
     ]
-    return _away_from(picture.at[1:-1, 1:-1].set(sum(parts)), picture, strength)
+    return _away_from(picture.at[1:-1, 1:-1].set(sum(shifted)), picture, strength)
 
 
 def _posterise(picture: Array, strength: Array) -> Array:
@@ -179,9 +179,13 @@ def _strength(name: str, magnitude: int) -> float:
 
 
 # The policy as arrays (25, 2): which operation, its chance, its strength.
-_WHICH = np.array([[list(_OPERATIONS).index(one[0]) for one in pair] for pair in _POLICY])
-_CHANCE = np.array([[one[1] for one in pair] for pair in _POLICY], np.float32)
-_STRENGTH = np.array([[_strength(one[0], one[2]) for one in pair] for pair in _POLICY], np.float32)
+_WHICH = np.array(
+    [[list(_OPERATIONS).index(operation[0]) for operation in pair] for pair in _POLICY]
+)
+_CHANCE = np.array([[operation[1] for operation in pair] for pair in _POLICY], np.float32)
+_STRENGTH = np.array(
+    [[_strength(operation[0], operation[2]) for operation in pair] for pair in _POLICY], np.float32
+)
 
 
 @dataclass(frozen=True)
@@ -191,10 +195,10 @@ class AutoAugment:
     def __call__(self, key: Key, x: Array, /) -> Array:
         """Pictures of the same shape."""
         # A loop over pictures runs the operation that was drawn; a batched one would run all.
-        return jax.lax.map(_one_picture, (jax.random.split(key, len(x)), x))
+        return jax.lax.map(_augmented_picture, (jax.random.split(key, len(x)), x))
 
 
-def _one_picture(drawn: tuple[Key, Array]) -> Array:
+def _augmented_picture(drawn: tuple[Key, Array]) -> Array:
     key, picture = drawn
     which, chance, sign = jax.random.split(key, 3)
     pair = jax.random.randint(which, (), 0, len(_POLICY))

@@ -97,10 +97,10 @@ def load(folder: Path | str) -> Checkpoint | None:
 
 def refuse_other_run(folder: Path | str, saved: Description, now: Description) -> None:
     """Raise, naming what differs, unless two descriptions of a run are equal."""
-    found = _difference(saved, now)
-    if found is not None:
+    difference = _difference(saved, now)
+    if difference is not None:
         raise CheckpointMismatchError(
-            f"the checkpoints in {folder} belong to another run: {found}. "
+            f"the checkpoints in {folder} belong to another run: {difference}. "
             f"Give this run a folder of its own, or remove that one."
         )
 
@@ -115,8 +115,8 @@ def describe(value: Any, within: tuple[Any, ...] = ()) -> Description:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, functools.partial):
-        parts = {"args": value.args, "keywords": value.keywords}
-        return _named(value.func) | describe(parts, within)
+        arguments = {"args": value.args, "keywords": value.keywords}
+        return _named(value.func) | describe(arguments, within)
     if isinstance(value, types.FunctionType | types.MethodType | type):
         return _function(value, within)
     if dataclasses.is_dataclass(value):
@@ -175,8 +175,8 @@ def _difference(saved: Description, now: Description, place: str = "") -> str | 
     """Where two descriptions first differ, in words."""
     if isinstance(saved, dict) and isinstance(now, dict) and saved.get("is") == now.get("is"):
         pairs = {name: (saved.get(name), now.get(name)) for name in [*saved, *now]}
-        found = (_difference(*pair, f"{place}.{name}") for name, pair in pairs.items())
-        return next((f for f in found if f is not None), None)
+        differences = (_difference(*pair, f"{place}.{name}") for name, pair in pairs.items())
+        return next((f for f in differences if f is not None), None)
     if saved == now:
         return None
     was, is_now = (
@@ -196,8 +196,8 @@ def _read(path: Path) -> Checkpoint:
 
 def _checksum(arrays: Arrays, text: str) -> str:
     """SHA-256 over the record and every array with its name, type and shape."""
-    parts = [
+    lines = [
         _digest(array, f"{name} {array.dtype} {array.shape}")
         for name, array in sorted(arrays.items())
     ]
-    return hashlib.sha256("".join([text, *parts]).encode()).hexdigest()
+    return hashlib.sha256("".join([text, *lines]).encode()).hexdigest()

@@ -186,12 +186,12 @@ def predict_logits(
 
     shift, scale: as in the `TrainingSet` that the model was trained on.
     """
-    one = partial(_logits, model, x=x, normalise=(shift, scale), block=block)
+    of_trial = partial(_logits, model, x=x, normalise=(shift, scale), block=block)
     if np.ndim(fitted.failed_step) == 0:
-        return one(fitted)
+        return of_trial(fitted)
     first, *others = (fitted.trial(i) for i in range(len(fitted.failed_step)))
-    compiled_by_first = one(first)
-    return np.stack([compiled_by_first, *in_threads(one, others, cores())])
+    compiled_by_first = of_trial(first)
+    return np.stack([compiled_by_first, *in_threads(of_trial, others, cores())])
 
 
 def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reached]:
@@ -201,7 +201,7 @@ def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reache
     reached = reached._replace(carries=on_all(run.mesh, reached.carries))
     if batched is None:
         batched = jax.default_backend() != "cpu"
-    for trained in (_as_one if batched else _side_by_side)(run, reached):
+    for trained in (_as_one_program if batched else _side_by_side)(run, reached):
         carries, losses = zip(*trained, strict=True)
         reached = Reached(list(carries), [*reached.losses, np.asarray(losses, np.float32)])
         yield reached
@@ -209,7 +209,7 @@ def _epochs(run: Run, reached: Reached, batched: bool | None) -> Iterator[Reache
             return
 
 
-def _as_one(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
+def _as_one_program(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
     """All trials in one batched program; an epoch each time."""
     data, carries = run.on_device(), reached.carries
     settings = [trial.settings for trial in run.trials]
@@ -238,7 +238,7 @@ def _side_by_side(run: Run, reached: Reached) -> Iterator[list[_Trained]]:
 
     with contextlib.closing(in_rounds(epoch, known, left, threads)) as rounds:
         for trained in rounds:
-            yield [one for team in trained for one in team]
+            yield [trial for team in trained for trial in team]
 
 
 def _alone(run: Run, carry: Carry) -> _Advance:
@@ -356,11 +356,11 @@ def _logits(
     network = fitted.params, fitted.state
     shift, scale = (on_device(value, np.float32) for value in normalise)
     program = shared(_apply, (model,), *network, _padded(x[:size], size), shift, scale)
-    found = [
+    blocks = [
         np.asarray(program(*network, _padded(x[start : start + size], size), shift, scale))
         for start in range(0, max(1, len(x)), size)
     ]
-    return np.concatenate(found)[: len(x)]
+    return np.concatenate(blocks)[: len(x)]
 
 
 def _padded(rows: Any, size: int) -> npt.NDArray[Any]:

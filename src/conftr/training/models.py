@@ -71,8 +71,8 @@ def outline(model: Model, inputs: tuple[int, ...]) -> Outline:
         return model.apply(params, state, x, True)[0]
 
     two = np.zeros((2, *inputs), np.float32)
-    program, found = jax.make_jaxpr(logits, return_shape=True)(jax.random.key(0), two)
-    return Outline(found.shape[1], "conv_general_dilated" in str(program))
+    program, output = jax.make_jaxpr(logits, return_shape=True)(jax.random.key(0), two)
+    return Outline(output.shape[1], "conv_general_dilated" in str(program))
 
 
 class Dense(eqx.Module):
@@ -212,22 +212,22 @@ class MLPOfViews:
             raise ValueError(
                 f"inputs must be (views, ...), at least two numbers; got {self.inputs}."
             )
-        _ = self.of_one  # refuses what an MLP would
+        _ = self.of_view  # refuses what an MLP would
 
     @property
-    def of_one(self) -> MLP:
+    def of_view(self) -> MLP:
         """What looks at one view."""
         return MLP(self.inputs[1:], self.classes, self.hidden)
 
     def init(self, key: Key, /) -> tuple[Layers, tuple[Running, ...]]:
         """Fresh parameters and running statistics."""
-        return self.of_one.init(key)
+        return self.of_view.init(key)
 
     def apply(
         self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
     ) -> tuple[Array, tuple[Running, ...]]:
         """Logits (n, classes) for inputs (n, views, ...), however many views there are."""
-        return self.of_one.apply(params, state, x[:, 0], train)
+        return self.of_view.apply(params, state, x[:, 0], train)
 
 
 @dataclass(frozen=True)

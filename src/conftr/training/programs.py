@@ -46,9 +46,9 @@ def shared(function: Function, settings: tuple[Any, ...], *operands: Any) -> Any
     """
     leaves, structure = jax.tree.flatten(operands)
     shapes = tuple((np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves)
-    found = _program(function, settings, structure, shapes)
-    _say(found.warnings)
-    return found.jitted
+    program = _program(function, settings, structure, shapes)
+    _say(program.warnings)
+    return program.jitted
 
 
 def on_device(value: Any, dtype: Any = None) -> Any:
@@ -63,20 +63,22 @@ def on_device(value: Any, dtype: Any = None) -> Any:
 
 @lru_cache(maxsize=_KEPT)
 def _program(function: Function, settings: tuple[Any, ...], *shapes: Any) -> _Program:  # noqa: ARG001
-    said: list[warnings.WarningMessage] = []
+    caught: list[warnings.WarningMessage] = []
 
     def traced(*operands: Any) -> Any:
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
             result = function(*settings, *operands)
-        said[:] = given
-        _say(said)
+        caught[:] = given
+        _say(caught)
         return result
 
     traced.__name__ = function.__name__
-    return _Program(jax.jit(traced), said)
+    return _Program(jax.jit(traced), caught)
 
 
-def _say(said: list[warnings.WarningMessage]) -> None:
-    for one in said:
-        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, registry=_SHOWN)
+def _say(caught: list[warnings.WarningMessage]) -> None:
+    for warning in caught:
+        warnings.warn_explicit(
+            warning.message, warning.category, warning.filename, warning.lineno, registry=_SHOWN
+        )

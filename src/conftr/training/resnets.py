@@ -56,10 +56,10 @@ class ResidualBlock(eqx.Module):
     def __call__(self, x: Array, running: Statistics, train: bool) -> tuple[Array, Statistics]:
         """What comes out, and the new running statistics."""
         kept, moved = x, []
-        for i, (norm, kernel, one) in enumerate(
+        for i, (norm, kernel, statistics) in enumerate(
             zip(self.norms, self.kernels, running, strict=True)
         ):
-            x, now = norm(x, one, train)
+            x, now = norm(x, statistics, train)
             x = jax.nn.relu(x)
             if i == 0 and self.shortcut is not None:
                 kept = self.shortcut(x)
@@ -112,8 +112,8 @@ class ResNet:
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no network."""
-        one = {name: (getattr(self, name),) for name in ("classes", "width", "stem")}
-        check_sizes(self, inputs=self.inputs, blocks=self.blocks, **one)
+        single_sizes = {name: (getattr(self, name),) for name in ("classes", "width", "stem")}
+        check_sizes(self, inputs=self.inputs, blocks=self.blocks, **single_sizes)
         if len(self.inputs) not in (2, 3):
             raise ValueError(
                 f"inputs must be (height, width) or (height, width, channels); got {self.inputs}."
@@ -171,11 +171,11 @@ class ResNet:
         plan = [(3, inputs, inside, stride), (3, inside, outputs, 1)]
         if self.bottleneck:
             plan = [(1, inputs, inside, 1), (3, inside, inside, stride), (1, inside, outputs, 1)]
-        own, *keys = jax.random.split(key, len(plan) + 1)
+        shortcut_key, *keys = jax.random.split(key, len(plan) + 1)
         return ResidualBlock(
             tuple(batch_norm(n) for _, n, _, _ in plan),
             tuple(_kernel(k, *sizes) for k, sizes in zip(keys, plan, strict=True)),
-            _kernel(own, 1, inputs, outputs, stride) if first else None,
+            _kernel(shortcut_key, 1, inputs, outputs, stride) if first else None,
         )
 
 
@@ -206,7 +206,7 @@ def _pooled(x: Array) -> Array:
 
 def _three(x: Array, axis: int, length: int) -> Array:
     """The largest of three neighbours at every second place of an axis."""
-    parts: list[Any] = [
+    neighbours: list[Any] = [
         jax.lax.slice_in_dim(x, i, i + 2 * length - 1, stride=2, axis=axis) for i in range(3)
     ]
-    return jnp.maximum(jnp.maximum(parts[0], parts[1]), parts[2])
+    return jnp.maximum(jnp.maximum(neighbours[0], neighbours[1]), neighbours[2])

@@ -220,8 +220,8 @@ def pack(reached: Reached) -> Arrays:
 
 def unpack(run: Run, arrays: Arrays) -> Reached:
     """The run that was packed into these arrays."""
-    begin_one = partial(start, run.program, classes=run.classes)
-    template = jax.eval_shape(begin_one, run.trials[0].key)
+    begin_trial = partial(start, run.program, classes=run.classes)
+    template = jax.eval_shape(begin_trial, run.trials[0].key)
     leaves, structure = named_leaves(template)
     carries = [
         structure.unflatten(_like(leaf, arrays[name][i]) for name, leaf in leaves.items())
@@ -232,7 +232,7 @@ def unpack(run: Run, arrays: Arrays) -> Reached:
 
 def description(run: Run) -> Description:
     """The specification and the data of a run, to tell it from others."""
-    parts = {
+    described = {
         "format": 1,  # of `pack`
         "model": run.model,
         "objective": run.objective,
@@ -242,7 +242,7 @@ def description(run: Run) -> Description:
         "rows": np.stack([trial.rows for trial in run.trials]),
         "settings": stack([trial.settings for trial in run.trials]),
     }
-    return describe(parts | ({"abreast": run.abreast} if run.abreast > 1 else {}))
+    return describe(described | ({"abreast": run.abreast} if run.abreast > 1 else {}))
 
 
 def typed(key: Key) -> Key:
@@ -286,8 +286,10 @@ def _settings(
             )
     rates = optimisers.numbers(optimiser)
     common = {name: on_device(value, np.float32) for name, value in rates.items()}
-    own = [{name: on_device(value[i]) for name, value in values.items()} for i in range(trials)]
-    return [common | settings for settings in own]
+    by_trial = [
+        {name: on_device(value[i]) for name, value in values.items()} for i in range(trials)
+    ]
+    return [common | settings for settings in by_trial]
 
 
 def _mesh(devices: Sequence[Any] | None, batch_size: int) -> Mesh | None:
@@ -303,17 +305,17 @@ def _mesh(devices: Sequence[Any] | None, batch_size: int) -> Mesh | None:
 
 def _check_alike(trials: Sequence[Trial]) -> None:
     first = trials[0]
-    for i, one in enumerate(trials):
-        if one.words != first.words or not np.array_equal(one.rows, first.rows):
+    for i, trial in enumerate(trials):
+        if trial.words != first.words or not np.array_equal(trial.rows, first.rows):
             raise ValueError(
                 f"trials abreast must have the same key and rows, as they share every batch; trial "
                 f"{i} has others than trial 0."
             )
 
 
-def _check_hashable(*parts: Any) -> None:
+def _check_hashable(*values: Any) -> None:
     try:
-        hash(parts)
+        hash(values)
     except TypeError as error:
         raise TypeError(
             f"model, objective, trainable and augmentation must be hashable, so that equal ones "

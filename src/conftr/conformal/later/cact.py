@@ -87,15 +87,15 @@ class CaCT:
 
     def start(self, classes: int) -> CaCTState:
         """No multipliers, and penalties as they begin."""
-        zero, one = np.zeros(classes, np.float32), np.ones(classes, np.float32)
-        return CaCTState(zero, one, zero, zero, zero, zero, np.float32(0))
+        zeros, ones = np.zeros(classes, np.float32), np.ones(classes, np.float32)
+        return CaCTState(zeros, ones, zeros, zeros, zeros, zeros, np.float32(0))
 
     def __call__(self, logits: Array, labels: Array, state: CaCTState | None = None) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits, values=False)
         labels = checks.labels_array(labels, logits)
-        z, own = self._excess(logits, labels)
-        multiplier, rho = self._of_rows(own, state or self.start(int(logits.shape[1])))
+        z, one_hot = self._excess(logits, labels)
+        multiplier, rho = self._of_rows(one_hot, state or self.start(int(logits.shape[1])))
         # Both pieces of P at once: (max(0, lambda + rho z)^2 - lambda^2) / (2 rho).
         penalties = (at_least(multiplier + rho * z, 0) ** 2 - multiplier**2) / (2 * rho)
         return cross_entropy(logits, labels) + library(z).mean(penalties)
@@ -103,14 +103,14 @@ class CaCT:
     def update(self, logits: Array, labels: Array, state: CaCTState) -> CaCTState:
         """Count the batch; every so many steps, move multipliers and penalties."""
         held = stop_gradient(checks.logits_array(logits, values=False))
-        z, own = self._excess(held, checks.labels_array(labels, held))
-        multiplier, rho = self._of_rows(own, state)
+        z, one_hot = self._excess(held, checks.labels_array(labels, held))
+        multiplier, rho = self._of_rows(one_hot, state)
         push = at_least(multiplier + rho * z, 0)
-        known = CaCTState(*(constant(one, z) for one in state))
+        known = CaCTState(*(constant(value, z) for value in state))
         counted = known._replace(
-            pushed=known.pushed + total(own * push[:, None], 0),
-            exceeded=known.exceeded + total(own * z[:, None], 0),
-            seen=known.seen + total(own, 0),
+            pushed=known.pushed + total(one_hot * push[:, None], 0),
+            exceeded=known.exceeded + total(one_hot * z[:, None], 0),
+            seen=known.seen + total(one_hot, 0),
             steps=known.steps + 1,
         )
         xp, due = library(z), counted.steps >= self.every
@@ -119,7 +119,7 @@ class CaCT:
 
     def _excess(self, logits: Array, labels: Array) -> tuple[Array, Array]:
         """z (n,) of the rows that predict, and their classes as 0 and 1, (n, K)."""
-        found = calibrated(
+        batch = calibrated(
             logits,
             labels,
             score=self.score,
@@ -128,14 +128,14 @@ class CaCT:
             temperature=self.temperature,
             fraction=self.fraction,
         )
-        classes = counting(int(logits.shape[1]), found.labels)[None, :]
-        own = constant(found.labels[:, None] == classes, stop_gradient(found.logits))
-        return total(found.sets, 1) - self.target_size, own
+        classes = counting(int(logits.shape[1]), batch.labels)[None, :]
+        one_hot = constant(batch.labels[:, None] == classes, stop_gradient(batch.logits))
+        return total(batch.sets, 1) - self.target_size, one_hot
 
-    def _of_rows(self, own: Array, state: CaCTState) -> tuple[Array, Array]:
+    def _of_rows(self, one_hot: Array, state: CaCTState) -> tuple[Array, Array]:
         """Lambda and rho of each row's class, (n,)."""
-        multiplier = total(own * constant(state.multipliers, own)[None, :], 1)
-        rho = self.penalty * total(own * constant(state.growth, own)[None, :], 1)
+        multiplier = total(one_hot * constant(state.multipliers, one_hot)[None, :], 1)
+        rho = self.penalty * total(one_hot * constant(state.growth, one_hot)[None, :], 1)
         return multiplier, rho
 
     def _moved(self, state: CaCTState) -> CaCTState:

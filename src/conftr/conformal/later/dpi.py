@@ -31,10 +31,10 @@ class DPI(EntropyBound):
         """The bound on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits, values=False)
         labels = checks.labels_array(labels, logits)
-        found, xp = self.predicted(logits, labels), library(logits)
-        p = xp.exp(log_softmax(found.logits))
-        inside = xp.mean(total(p * found.sets, 1))
-        outside = xp.mean(total(p * sigmoid(-found.above), 1))
+        batch, xp = self.predicted(logits, labels), library(logits)
+        p = xp.exp(log_softmax(batch.logits))
+        inside = xp.mean(total(p * batch.sets, 1))
+        outside = xp.mean(total(p * sigmoid(-batch.above), 1))
         expected = (1 - self.alpha) * xp.log(inside + _EPSILON)
         expected = expected + self.alpha * xp.log(outside + _EPSILON)
         return entropy(self.alpha) + cross_entropy(logits, labels) + expected

@@ -85,11 +85,11 @@ class DPSM:
         held = stop_gradient(checks.logits_array(logits, values=False))
         xp, labels = library(held), checks.labels_array(labels, held)
         s = 1 - xp.exp(pick(log_softmax(held), labels))
-        tau, steps = (constant(one, s) for one in state)
+        tau, steps = (constant(value, s) for value in state)
         followed = tau - self.rate * (xp.mean(constant(s < tau, s)) - (1 - self.alpha))
         share = 1 / xp.clip(steps + 1, 1, _MEMORY)
-        found = tau + share * (_upper_quantile(s, self.alpha) - tau)
-        return DPSMState(xp.where(steps < self.warm_up, found, followed), steps + 1)
+        warming = tau + share * (_upper_quantile(s, self.alpha) - tau)
+        return DPSMState(xp.where(steps < self.warm_up, warming, followed), steps + 1)
 
 
 def _upper_quantile(s: Array, alpha: float) -> Array:

@@ -23,10 +23,10 @@ class Fano(EntropyBound):
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
-        found = self.predicted(logits, labels)
-        sets, xp = found.sets, library(logits)
-        covered, size = pick(sets, found.labels), total(sets, 1)
+        batch = self.predicted(logits, labels)
+        sets, xp = batch.sets, library(logits)
+        covered, size = pick(sets, batch.labels), total(sets, 1)
         inside = mean_over(xp.log(at_least(size, 1)), covered)
         outside = mean_over(xp.log(at_least(sets.shape[1] - size, 1)), 1 - covered)
-        share = covered_share(self.alpha, found.n)
+        share = covered_share(self.alpha, batch.n)
         return entropy(self.alpha) + self.alpha * outside + share * inside

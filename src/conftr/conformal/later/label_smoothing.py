@@ -30,5 +30,5 @@ class LabelSmoothing:
         logits = checks.logits_array(logits)
         labels = checks.labels_array(labels, logits)
         xp, logs = library(logits), log_softmax(logits)
-        own = (1 - self.smoothing) * xp.mean(pick(logs, labels))
-        return -own - self.smoothing * xp.mean(logs)
+        of_truth = (1 - self.smoothing) * xp.mean(pick(logs, labels))
+        return -of_truth - self.smoothing * xp.mean(logs)

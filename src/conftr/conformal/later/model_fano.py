@@ -30,9 +30,9 @@ class ModelFano(EntropyBound):
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The bound on one batch, (n, K) and (n,) -> ()."""
-        found = self.predicted(logits, labels)
-        logs, covered = log_softmax(found.logits), pick(found.sets, found.labels)
-        inside = -pick(log_softmax(logs + log_sigmoid(found.above)), found.labels)
-        outside = -pick(log_softmax(logs + log_sigmoid(-found.above)), found.labels)
+        batch = self.predicted(logits, labels)
+        logs, covered = log_softmax(batch.logits), pick(batch.sets, batch.labels)
+        inside = -pick(log_softmax(logs + log_sigmoid(batch.above)), batch.labels)
+        outside = -pick(log_softmax(logs + log_sigmoid(-batch.above)), batch.labels)
         bound = entropy(self.alpha) + self.alpha * mean_over(outside, 1 - covered)
-        return bound + covered_share(self.alpha, found.n) * mean_over(inside, covered)
+        return bound + covered_share(self.alpha, batch.n) * mean_over(inside, covered)

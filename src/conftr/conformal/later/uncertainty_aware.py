@@ -27,7 +27,7 @@ from conftr.conformal.arrays import (
     stop_gradient,
     total,
 )
-from conftr.conformal.batch import cross_entropy, parts
+from conftr.conformal.batch import cross_entropy, split_rows
 
 _GOLDEN = 0.6180339887498949  # whose multiples fill [0, 1) evenly
 
@@ -51,17 +51,19 @@ class UncertaintyAware:
         """The objective on one batch, (n, K) and (n,) -> ()."""
         logits = checks.logits_array(logits)
         labels = checks.labels_array(labels, logits)
-        (first, rest), (own, others) = parts(self.fraction, logits, labels)
-        return cross_entropy(first, own) + self.weight * _distance(_scores(rest, others))
+        (first, rest), (first_labels, rest_labels) = split_rows(self.fraction, logits, labels)
+        return cross_entropy(first, first_labels) + self.weight * _distance(
+            _scores(rest, rest_labels)
+        )
 
 
 def _scores(logits: Array, labels: Array) -> Array:
     """The mass above the truth and a share U of its own, (n,)."""
     p = library(logits).exp(log_softmax(logits))
-    own, held = pick(p, labels), stop_gradient(logits)
+    of_truth, held = pick(p, labels), stop_gradient(logits)
     above = constant(held > pick(held, labels)[:, None], held)
     u = (np.arange(1, int(logits.shape[0]) + 1) * _GOLDEN) % 1
-    return total(p * above, 1) + constant(u, held) * own
+    return total(p * above, 1) + constant(u, held) * of_truth
 
 
 def _distance(s: Array) -> Array:
