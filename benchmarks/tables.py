@@ -143,8 +143,8 @@ def divide(n: int, seed: int) -> Division:
 
 def ours(seconds: float) -> Callable[[Problem], dict[float, np.ndarray]]:
     """The default stack, as `ConformalClassifier` fits it: members once, a head for each alpha."""
-    from conftr.classifier.asked_members import suitable
     from conftr.classifier.choosing_head import StackTask
+    from conftr.classifier.choosing_members import suitable
     from conftr.classifier.cross_fitting import FOLDS, cross_fit
     from conftr.classifier.cross_fitting import divide as folds_of
     from conftr.classifier.stack import logits_of

@@ -147,8 +147,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HEAVY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        found = import_module(_HEAVY[name])
-        return found if name == "report" else getattr(found, name)  # a package that can be called
+        value = import_module(_HEAVY[name])
+        return value if name == "report" else getattr(value, name)  # a package that can be called
     except ImportError as missing:
         raise ImportError(
             f"conftr.{name} needs packages that are not here ({missing}): "

@@ -3,9 +3,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import conftr
-from conftr.classifier import asked_members, stack
-from conftr.classifier.asked_members import suitable
+from conftr.classifier import choosing_members, stack
 from conftr.classifier.choosing_head import StackTask
+from conftr.classifier.choosing_members import suitable
 from conftr.classifier.stacking import described, fit_stack
 from conftr.conformal.metrics import coverage_law
 from conftr.members.forest import Forest
@@ -100,9 +100,9 @@ def test_members_that_so_many_rows_and_classes_make_hopeless_are_left_out():
 
 
 def test_words_tell_of_members_that_are_hopeless(monkeypatch):
-    monkeypatch.setattr(asked_members, "_LEAVES", 100)
-    monkeypatch.setattr(asked_members, "_NETWORKS", 2)
-    monkeypatch.setattr(asked_members, "_BOOSTED", 2)
+    monkeypatch.setattr(choosing_members, "_LEAVES", 100)
+    monkeypatch.setattr(choosing_members, "_NETWORKS", 2)
+    monkeypatch.setattr(choosing_members, "_BOOSTED", 2)
     x, y = frame(60)
     found = fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1))
     why = described(found, 60).why

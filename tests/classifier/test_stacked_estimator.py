@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import conftr
-from conftr.classifier.asked_members import asked
+from conftr.classifier.choosing_members import requested_members
 from conftr.classifier.dial import WEIGHTS
 from conftr.classifier.testing import evidence_of
 from conftr.conformal.metrics import coverage_law
@@ -104,9 +104,9 @@ def test_a_head_that_was_asked_for(head):
 
 
 def test_members_by_name_and_by_value():
-    found = asked("boosted, forest")
+    found = requested_members("boosted, forest")
     assert [one.name for one in found] == ["boosted trees", "random forest"]
-    mixed = asked([LogisticRegression(), "logistic", Boosted()])
+    mixed = requested_members([LogisticRegression(), "logistic", Boosted()])
     assert [type(one) for one in mixed] == [Scikit, Logistic, Boosted]
     for wrong, words in [
         ("trees", "some of networks, boosted"),
@@ -114,9 +114,9 @@ def test_members_by_name_and_by_value():
         ([], "t least one"),
     ]:
         with pytest.raises(ValueError, match=words):
-            asked(wrong)
+            requested_members(wrong)
     with pytest.raises(TypeError, match=r"conftr.members.Function\(it, classes\)"):
-        asked(lambda x: x)
+        requested_members(lambda x: x)
 
 
 def test_what_cannot_go_together_is_refused():

@@ -164,8 +164,8 @@ def evidence(path: Path | str) -> Evidence | None:
 
 def identity(path: Path | str) -> str:
     """16 hexadecimal digits that tell the classifier in this folder from any other."""
-    found: str = _manifest(Path(path) / _MANIFEST)["identity"]
-    return found
+    digits: str = _manifest(Path(path) / _MANIFEST)["identity"]
+    return digits
 
 
 def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
@@ -183,11 +183,11 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in ("conftr", "jax", "numpy", "scikit-learn"):
         with contextlib.suppress(PackageNotFoundError):  # calibrating takes no JAX
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def _identity(hashes: Mapping[str, str]) -> str:
@@ -272,8 +272,8 @@ def _current(path: Path, name: str = _MANIFEST) -> Json | None:
 def _reported(manifest: Json | None) -> list[str]:
     """The files of a report that a manifest names."""
     named = None if manifest is None else manifest.get("report")
-    found = named if isinstance(named, list) else []
-    return [name for name in found if isinstance(name, str) and _REPORT.fullmatch(name)]
+    names = named if isinstance(named, list) else []
+    return [name for name in names if isinstance(name, str) and _REPORT.fullmatch(name)]
 
 
 def _read(path: Path) -> Files:

@@ -69,13 +69,15 @@ class Calibration:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many examples calibrate each group."""
-        return tuple(len(own) for own in self.scores)
+        return tuple(len(scores) for scores in self.scores)
 
     def thresholds(self, alpha: float) -> npt.NDArray[np.float64]:
         """tau of each group, (groups,); -inf where a group has too few examples for alpha."""
         ranks = [rank(n, alpha) for n in self.sizes]
-        found = [own[r - 1] if r else -math.inf for own, r in zip(self.scores, ranks, strict=True)]
-        return np.array(found, np.float64)
+        taus = [
+            scores[r - 1] if r else -math.inf for scores, r in zip(self.scores, ranks, strict=True)
+        ]
+        return np.array(taus, np.float64)
 
     def sets(self, scores: Numbers, groups: Groups, alpha: float) -> Sets:
         """{k : E(x,k) >= tau} as booleans, (m, K); every class where a group has no threshold.
@@ -89,26 +91,26 @@ class Calibration:
 
     def standing(self, scores: Numbers, groups: Groups) -> Integers:
         """The place of each score (m, K) among the calibration scores of its group, (m, K)."""
-        found = np.zeros(scores.shape, np.uint32)
-        for g, own in enumerate(self.scores):
+        places = np.zeros(scores.shape, np.uint32)
+        for g, of_group in enumerate(self.scores):
             if groups is None:
-                found[:, g] = standing(scores[:, g], own)
+                places[:, g] = standing(scores[:, g], of_group)
             else:
-                found[groups == g] = standing(scores[groups == g], own)
-        return found
+                places[groups == g] = standing(scores[groups == g], of_group)
+        return places
 
     def p_values(self, scores: Numbers, groups: Groups, u: Any = None) -> Numbers:
         """P-values (m, K) of the classes, as `conftr.p_values` gives them; 1 without examples.
 
         groups: as `places` gives them. u: uniform draws (m,) for smoothed ones.
         """
-        found = np.ones(scores.shape)
-        for g, own in enumerate(self.scores):
+        p = np.ones(scores.shape)
+        for g, of_group in enumerate(self.scores):
             rows = slice(None) if groups is None else groups == g
             columns = slice(g, g + 1) if groups is None else slice(None)
             draws = None if u is None else np.asarray(u)[rows]
-            found[rows, columns] = p_values(own, scores[rows, columns], u=draws)
-        return found
+            p[rows, columns] = p_values(of_group, scores[rows, columns], u=draws)
+        return p
 
     def places(self, groups: Any, n: int) -> Groups:
         """Which group each of n examples belongs to, from the groups' names (n,); -1 if unseen."""
@@ -208,18 +210,18 @@ class WeightedCalibration(Calibration):
         if self.of_rows is None:
             self.at(None, len(scores))
         mine = np.asarray(self.of_rows)[:, None]
-        found = np.ones(scores.shape)
-        for g, (own, weights) in enumerate(zip(self.scores, self.weights, strict=True)):
+        p = np.ones(scores.shape)
+        for g, (of_group, weights) in enumerate(zip(self.scores, self.weights, strict=True)):
             rows = slice(None) if groups is None else groups == g
             columns = slice(g, g + 1) if groups is None else slice(None)
             sums = np.append(0.0, np.cumsum(weights))
-            reached = sums[standing(scores[rows, columns], own)]
+            reached = sums[standing(scores[rows, columns], of_group)]
             total = sums[-1] + mine[rows]
             # Where neither a calibration row nor the row itself counts, nothing is ruled out.
-            found[rows, columns] = np.where(
+            p[rows, columns] = np.where(
                 total > 0, (reached + mine[rows]) / np.where(total > 0, total, 1.0), 1.0
             )
-        return found
+        return p
 
     def warn(self, alpha: float) -> None:
         """Say nothing: how many examples it takes depends on the weights of rows."""
@@ -239,15 +241,15 @@ def calibrated(
     groups: the name of each example's group, (n,), where the user gave them.
     weights: of the examples, (n,), where new rows are known to be drawn otherwise.
     """
-    own = scores[np.arange(len(labels)), labels]
+    true_scores = scores[np.arange(len(labels)), labels]
     names, ids = _named_groups(labels, classes, by, groups)
-    order = np.lexsort((own, ids))
+    order = np.lexsort((true_scores, ids))
     ends = np.cumsum(np.bincount(ids, minlength=len(names)))[:-1]
-    parts = tuple(np.split(own[order], ends))
+    by_group = tuple(np.split(true_scores[order], ends))
     if weights is None:
-        return Calibration(by, names, parts)
+        return Calibration(by, names, by_group)
     known = known_weights(weights, "weights", len(labels))
-    return WeightedCalibration(by, names, parts, tuple(np.split(known[order], ends)))
+    return WeightedCalibration(by, names, by_group, tuple(np.split(known[order], ends)))
 
 
 def _named_groups(
@@ -287,9 +289,9 @@ def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
         raise ValueError(
             f"groups must hold one group for each of the {n} rows; got shape {values.shape}."
         )
-    found = np.empty(n, object)
-    found[:] = [_group(value) for value in values.tolist()]
-    return found
+    plain = np.empty(n, object)
+    plain[:] = [_group(value) for value in values.tolist()]
+    return plain
 
 
 def _group(value: Any) -> Hashable:

@@ -77,23 +77,23 @@ def train(
     until: by the monotonic clock. some: the shortest recipes of the first family are trained in
         any case, and it is an error if all fail.
     """
-    found: dict[int, Trained] = {}
+    by_place: dict[int, Trained] = {}
     for places, step in _in_order(recipes, report):
         group = [recipes[i] for i in places]
         try:
             with in_silence(len(recipes) > 1):
                 trained = _side_by_side(
-                    group, materials, step, math.inf if some and not found else until
+                    group, materials, step, math.inf if some and not by_place else until
                 )
         except TimeIsUp:
             break
-        found |= {i: one for i, one in zip(places, trained, strict=True) if one}
-    if some and not found:
+        by_place |= {i: each for i, each in zip(places, trained, strict=True) if each}
+    if some and not by_place:
         raise ValueError(
             "no training run went through: its loss or gradient was not finite. A smaller "
             "learning_rate may help."
         )
-    return [found[i] for i in sorted(found)]
+    return [by_place[i] for i in sorted(by_place)]
 
 
 def _in_order(
@@ -108,8 +108,10 @@ def _in_order(
     for i, recipe in enumerate(recipes):
         groups.setdefault((recipe.epochs, id(recipe.objective)), []).append(i)
     ordered = sorted(groups.values(), key=lambda places: recipes[places[0]].epochs)
-    asked = [one for one in ordered if any(recipes[i].family == recipes[0].family for i in one)]
-    ordered.sort(key=lambda places: places is not asked[0])
+    of_first_family = [
+        places for places in ordered if any(recipes[i].family == recipes[0].family for i in places)
+    ]
+    ordered.sort(key=lambda places: places is not of_first_family[0])
     total, done = Counter[str](), Counter[str]()
     for places in ordered:
         total[recipes[places[0]].family] += recipes[places[0]].epochs
@@ -135,7 +137,7 @@ def _side_by_side(
         deadlines.check(until)
 
     deadlines.check(until)
-    own = {name: np.array([one.own[name] for one in group]) for name in first.own}
+    varied = {name: np.array([recipe.varied[name] for recipe in group]) for name in first.varied}
     fitted = fit(
         # All from the same start and through the same shuffles.
         trial_keys(materials.seed, 1)[np.zeros(len(group), int)],
@@ -144,26 +146,26 @@ def _side_by_side(
         first.objective,
         Plan(first.epochs, materials.batch_size, SGD(schedule=cosine)),
         rows=np.arange(len(materials.labels)),
-        vary=own
+        vary=varied
         | {
-            "learning_rate": [one.learning_rate for one in group],
-            "weight_decay": [one.weight_decay for one in group],
+            "learning_rate": [recipe.learning_rate for recipe in group],
+            "weight_decay": [recipe.weight_decay for recipe in group],
         },
         progress=progress,
     )
     fitted = jax.tree.map(np.asarray, fitted)
     validation = in_blocks(model, fitted, encoding, materials.validation)
     return [
-        Trained(one, _member(materials, fitted.trial(i)), validation[i])
+        Trained(recipe, _member(materials, fitted.trial(i)), validation[i])
         if fitted.failed_step[i] < 0 and _finite((fitted.trial(i).params, validation[i]))
         else None
-        for i, one in enumerate(group)
+        for i, recipe in enumerate(group)
     ]
 
 
 def _member(materials: Materials, fitted: Fitted) -> FittedMember:
-    own = TrainedNetwork(materials.encoding, materials.model, (fitted,))
-    return FittedMember("network", materials.reader, (own,))
+    network = TrainedNetwork(materials.encoding, materials.model, (fitted,))
+    return FittedMember("network", materials.reader, (network,))
 
 
 def _finite(tree: Any) -> bool:

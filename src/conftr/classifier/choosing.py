@@ -109,14 +109,14 @@ def choose(families: Sequence[str], measured: Sequence[Costs]) -> Choice:
         if family not in places or measured[i].mean() < measured[places[family]].mean():
             places[family] = i
     kept, *others = places
-    told = []
+    comparisons = []
     for family in others:
         gain = measured[places[kept]] - measured[places[family]]
-        told.append(_words(kept, family, gain))
+        comparisons.append(_words(kept, family, gain))
         if families[0] == CROSS_ENTROPY and gain.mean() > gain.std():
             kept = family
     why = f"{kept} ({measured[places[kept]].mean():.3f})"
-    return Choice({kept: places[kept]} | places, "; ".join([why, *told]))
+    return Choice({kept: places[kept]} | places, "; ".join([why, *comparisons]))
 
 
 def _words(kept: str, family: str, gain: Costs) -> str:

@@ -99,46 +99,49 @@ class _Candidate(NamedTuple):
 class _Rows:
     """What heads are trained and measured on."""
 
-    said: list[Numbers]
+    answers: list[Numbers]
     labels: Labels
     folds: list[Fold]
     question: Question
 
-    def measured(self, found: Head, logits: Numbers) -> _Candidate:
-        return _Candidate(found, logits, costs(logits, self.question))
+    def measured(self, tried_head: Head, logits: Numbers) -> _Candidate:
+        return _Candidate(tried_head, logits, costs(logits, self.question))
 
 
 def choose_head(
-    said: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows | None = None
+    answers: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows | None = None
 ) -> ChosenHead:
     """The head with the smallest sets, in doubt the simplest.
 
     Args:
-        said: Out-of-fold log-probabilities (n, K) of each member.
+        answers: Out-of-fold log-probabilities (n, K) of each member.
         labels: Classes of the rows, (n,).
         task: What is wanted.
         known: The rows to learn from and to measure, as `known_out_of_fold` finds them; None for
             all.
     """
     known = np.arange(len(labels)) if known is None else known
-    places, rows = _rows(said, labels, task, known)
+    places, rows = _rows(answers, labels, task, known)
     tried = _linear(rows)[: 1 if task.head == BY_MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
     if _wants_trained(rows, task):
         plain = _with_matrices(kept, rows, task) + _with_hidden_layers(kept, rows, task)
         tried += plain
-        asked_for = task.head == BY_CONFTR and len(plain) > 0
-        kept = min(plain, key=_mean_cost) if asked_for else _better(kept, plain)
+        by_request = task.head == BY_CONFTR and len(plain) > 0
+        kept = min(plain, key=_mean_cost) if by_request else _better(kept, plain)
     wished = _with_wishes(kept, rows, task)
     by_weight = {0.0: kept} | wished if wished else {}
-    curve = [dial.point(w, one.logits, rows.question) for w, one in by_weight.items()]
-    point = _asked(curve, task, by_weight) if wished else None
+    curve = [dial.point(w, candidate.logits, rows.question) for w, candidate in by_weight.items()]
+    point = _chosen_point(curve, task, by_weight) if wished else None
     if point is not None:
         kept = by_weight[point.weight]
         tried += wished.values()
-    others = sorted((one for one in tried if one is not kept), key=_mean_cost)
-    measured = [MeasuredModel(one.head.name, float(one.costs.mean())) for one in (kept, *others)]
-    heads = {weight: one.head for weight, one in by_weight.items()}
+    others = sorted((candidate for candidate in tried if candidate is not kept), key=_mean_cost)
+    measured = [
+        MeasuredModel(candidate.head.name, float(candidate.costs.mean()))
+        for candidate in (kept, *others)
+    ]
+    heads = {weight: candidate.head for weight, candidate in by_weight.items()}
     why = _why(kept, tried[0], curve, point, task) + _unknown(len(labels) - len(known))
     return ChosenHead(kept.head, places, why, measured, curve, point, heads)
 
@@ -158,31 +161,31 @@ def question_of(labels: Labels, task: StackTask, rows: npt.NDArray[np.intp]) -> 
 
 
 def _rows(
-    said: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows
+    answers: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows
 ) -> tuple[list[int], _Rows]:
     """The members that are heard, and rows to learn from, as many as it takes."""
     n, classes, chosen = len(known), len(task.classes), known
     most = int(min(_ROWS, max(1000, _ENTRIES / classes)))
     if n > most:
         chosen = known[np.sort(np.random.default_rng([task.seed, 3]).permutation(n)[:most])]
-    labels, said = labels[chosen], [own[chosen] for own in said]
+    labels, answers = labels[chosen], [answer[chosen] for answer in answers]
     question = question_of(labels, task, chosen)
-    places = _heard(said, labels)
+    places = _useful_members(answers, labels)
     folds = divide(labels, FOLDS, task.seed + 1)
-    return places, _Rows([said[i] for i in places], labels, folds, question)
+    return places, _Rows([answers[i] for i in places], labels, folds, question)
 
 
-def _heard(said: Sequence[Numbers], labels: Labels) -> list[int]:
+def _useful_members(answers: Sequence[Numbers], labels: Labels) -> list[int]:
     """The places of members without which cross-entropy rises: others only slow prediction down.
 
     One after the other the least missed is left out, as long as the loss of rows rises by less
     than its standard error or by next to nothing.
     """
-    places = list(range(len(said)))
-    loss = _losses(said, labels)
+    places = list(range(len(answers)))
+    loss = _losses(answers, labels)
     while len(places) > 1:
         without = [[j for j in places if j != i] for i in places]
-        losses = [_losses([said[j] for j in rest], labels) for rest in without]
+        losses = [_losses([answers[j] for j in rest], labels) for rest in without]
         least = min(range(len(places)), key=lambda i: losses[i].mean())
         rise = losses[least] - loss
         error = rise.std() / math.sqrt(len(labels))
@@ -192,24 +195,26 @@ def _heard(said: Sequence[Numbers], labels: Labels) -> list[int]:
     return places
 
 
-def _losses(said: Sequence[Numbers], labels: Labels) -> Numbers:
+def _losses(answers: Sequence[Numbers], labels: Labels) -> Numbers:
     """Cross-entropy of each row under the best weights, (n,)."""
-    logits = head.weighted(said, labels).logits(said)
-    found: Numbers = -log_softmax(logits)[np.arange(len(labels)), labels]
-    return found
+    logits = head.weighted(answers, labels).logits(answers)
+    losses: Numbers = -log_softmax(logits)[np.arange(len(labels)), labels]
+    return losses
 
 
 def _linear(rows: _Rows) -> list[_Candidate]:
     """The mean, then weights, measured by those of each fold on the rows that it holds out."""
-    plain = head.mean(len(rows.said))
-    found = [rows.measured(plain, plain.logits(rows.said))]
-    if len(rows.said) > 1:
-        logits = np.empty(rows.said[0].shape)
+    plain = head.mean(len(rows.answers))
+    measured = [rows.measured(plain, plain.logits(rows.answers))]
+    if len(rows.answers) > 1:
+        logits = np.empty(rows.answers[0].shape)
         for train, held in rows.folds:
-            own = head.weighted([one[train] for one in rows.said], rows.labels[train])
-            logits[held] = own.logits([one[held] for one in rows.said])
-        found.append(rows.measured(head.weighted(rows.said, rows.labels), logits))
-    return found
+            fold_head = head.weighted(
+                [answer[train] for answer in rows.answers], rows.labels[train]
+            )
+            logits[held] = fold_head.logits([answer[held] for answer in rows.answers])
+        measured.append(rows.measured(head.weighted(rows.answers, rows.labels), logits))
+    return measured
 
 
 def _wants_trained(rows: _Rows, task: StackTask) -> bool:
@@ -226,8 +231,8 @@ def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Cand
     from conftr.classifier import matrices  # which brings JAX
 
     try:
-        found = matrices.train(
-            kept.head.logits(rows.said),
+        trained = matrices.train(
+            kept.head.logits(rows.answers),
             rows.labels,
             rows.folds,
             matrices.aims(len(task.classes), task.head),
@@ -237,32 +242,32 @@ def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Cand
         )
     except TimeIsUp:
         return []
-    return [_on_top(kept.head, one, rows) for one in found]
+    return [_on_top(kept.head, matrix, rows) for matrix in trained]
 
 
 def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, _Candidate]:
     """The head that is kept as it follows wishes, by their weight; none without wishes."""
     if task.shape is None:
         return {}
-    logs, found = log_softmax(kept.logits), dict[float, _Candidate]()
+    logs, by_weight = log_softmax(kept.logits), dict[float, _Candidate]()
     for weight, shape in dial.shapes(task.shape).items():
         wishes = wishes_of(shape, task.classes)
-        own = replace(kept.head, name=f"head with wishes of weight {weight:g}", wishes=wishes)
-        found[weight] = rows.measured(own, wishes.followed(logs))
-    return found
+        wishing = replace(kept.head, name=f"head with wishes of weight {weight:g}", wishes=wishes)
+        by_weight[weight] = rows.measured(wishing, wishes.followed(logs))
+    return by_weight
 
 
 def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
     """Heads with a hidden layer on top of the one that is kept, where there are rows for it."""
     from conftr.classifier import hidden_layers, matrices  # which bring JAX
 
-    count = hidden_layers.parameters(len(rows.said), len(task.classes))
+    count = hidden_layers.parameters(len(rows.answers), len(task.classes))
     if len(rows.labels) < _PER_NUMBER * count:
         return []
     try:
-        found = hidden_layers.train(
-            kept.head.logits(rows.said),
-            head.side_by_side(rows.said),
+        trained = hidden_layers.train(
+            kept.head.logits(rows.answers),
+            head.side_by_side(rows.answers),
             rows.labels,
             rows.folds,
             matrices.aims(len(task.classes), task.head),
@@ -274,10 +279,12 @@ def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[
         return []
     return [
         rows.measured(
-            replace(kept.head, name=f"hidden {one.aim.name}", bias=one.bias, hidden=one.layer),
-            one.logits,
+            replace(
+                kept.head, name=f"hidden {layer.aim.name}", bias=layer.bias, hidden=layer.layer
+            ),
+            layer.logits,
         )
-        for one in found
+        for layer in trained
     ]
 
 
@@ -295,18 +302,20 @@ def _reporting(name: str, task: StackTask) -> Callable[[int, int], None]:
 
 def _on_top(below: Head, matrix: Any, rows: _Rows) -> _Candidate:
     """A head with a matrix."""
-    found = replace(below, name=matrix.aim.name, bias=matrix.bias, matrix=matrix.matrix)
-    return rows.measured(found, matrix.logits)
+    headed = replace(below, name=matrix.aim.name, bias=matrix.bias, matrix=matrix.matrix)
+    return rows.measured(headed, matrix.logits)
 
 
-def _asked(curve: Sequence[Point], task: StackTask, by_weight: Mapping[float, _Candidate]) -> Point:
+def _chosen_point(
+    curve: Sequence[Point], task: StackTask, by_weight: Mapping[float, _Candidate]
+) -> Point:
     """The point at the weight that was given or is affordable; the first if nothing is gained."""
     assert task.shape is not None
     if not dial.has_sides(task.shape):  # the size of some sets is all that wishes are about
-        return min(curve, key=lambda one: _mean_cost(by_weight[one.weight]))
+        return min(curve, key=lambda point: _mean_cost(by_weight[point.weight]))
     if dial.without_weight(task.shape):
         return dial.affordable(curve)
-    given = next(one for one in curve if one.weight == dial.given(task.shape))
+    given = next(point for point in curve if point.weight == dial.given(task.shape))
     return given if given.mixed < curve[0].mixed else curve[0]
 
 
@@ -325,8 +334,8 @@ def _better(
     return best if gain.mean() > (_BEYOND * gain.std() if beyond_noise else 0.0) else kept
 
 
-def _mean_cost(one: _Candidate) -> float:
-    return float(one.costs.mean())
+def _mean_cost(candidate: _Candidate) -> float:
+    return float(candidate.costs.mean())
 
 
 def _why(
@@ -337,11 +346,11 @@ def _why(
     task: StackTask,
 ) -> str:
     if point is not None and task.shape is not None and dial.has_sides(task.shape):
-        return _price(curve, point, found=dial.without_weight(task.shape))
-    told = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
+        return _price(curve, point, searched=dial.without_weight(task.shape))
+    sentence = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
     weighed = " as the wishes weigh it" * (point is not None)
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
-    return f"{told}{weighed}{beside}."
+    return f"{sentence}{weighed}{beside}."
 
 
 def _unknown(rows: int) -> str:
@@ -349,17 +358,17 @@ def _unknown(rows: int) -> str:
     return f" Rows that are alone in their class, {rows:,}, are not among these." * (rows > 0)
 
 
-def _price(curve: Sequence[Point], point: Point, *, found: bool) -> str:
-    """What wishes give and cost. found: whether their weight was."""
+def _price(curve: Sequence[Point], point: Point, *, searched: bool) -> str:
+    """What wishes give and cost. searched: whether their weight was not given."""
     if point.weight == 0:
-        budget = f" at sets at most {100 * dial.PRICE:.0f} % larger" * found
+        budget = f" at sets at most {100 * dial.PRICE:.0f} % larger" * searched
         return (
             f"The wishes are not followed: that did not lower the share of mixed sets{budget}, "
             f"{100 * point.mixed:.1f} % on out-of-fold training rows."
         )
     chosen = (
         f" Of the weights whose sets are at most {100 * dial.PRICE:.0f} % larger, {point.weight:g} "
-        f"has the fewest mixed ones." * found
+        f"has the fewest mixed ones." * searched
     )
     return (
         f"On out-of-fold training rows {100 * point.mixed:.1f} % of the sets concerned hold what "

@@ -38,27 +38,30 @@ FILE = "folds.safetensors"
 class CrossStack(Stack):
     """Stacks that were fitted without a fold each; `members` and `head` are those of the first.
 
-    folds: the stacks. own: for each, the sorted scores of the true classes of its fold's rows.
+    folds: the stacks. true_scores: for each, the sorted scores of the true classes of the rows of
+        its fold.
     """
 
     folds: tuple[Stack, ...]
-    own: tuple[Numbers, ...]
+    true_scores: tuple[Numbers, ...]
 
     def logits(self, x: Any) -> Numbers:
         """The mean of the stacks' log-probabilities (n, K)."""
-        return averaged([one.logits(x) for one in self.folds])
+        return averaged([fold.logits(x) for fold in self.folds])
 
     def answers(self, x: Any, score: Callable[[Any], Any]) -> Answers:
         """The mean of the stacks' log-probabilities, and the counts c(x, k), as scores."""
-        said = [one.answers(x, score) for one in self.folds]
-        pairs = zip(said, self.own, strict=True)
-        counts = sum(standing(one.scores, own).astype(np.float64) for one, own in pairs)
-        return Answers(averaged([one.logits for one in said]), np.asarray(counts))
+        answers = [fold.answers(x, score) for fold in self.folds]
+        pairs = zip(answers, self.true_scores, strict=True)
+        counts = sum(
+            standing(answer.scores, true_scores).astype(np.float64) for answer, true_scores in pairs
+        )
+        return Answers(averaged([answer.logits for answer in answers]), np.asarray(counts))
 
     @property
     def calibration(self) -> Calibration:
         """The thresholds of counts: any alpha is served from 1..n."""
-        n = sum(len(own) for own in self.own)
+        n = sum(len(scores) for scores in self.true_scores)
         return Calibration(ALL, (ALL.kind,), (np.arange(1.0, n + 1),))
 
     @property
@@ -68,10 +71,10 @@ class CrossStack(Stack):
 
     def files(self) -> Files:
         """Every stack's files under the number of its fold, and the scores of the folds."""
-        scores = safetensors.numpy.save({"scores": np.stack(self.own)})
+        scores = safetensors.numpy.save({"scores": np.stack(self.true_scores)})
         numbered = enumerate(self.folds)
         return {FILE: scores} | {
-            f"fold-{i}-{name}": data for i, one in numbered for name, data in one.files().items()
+            f"fold-{i}-{name}": data for i, fold in numbered for name, data in fold.files().items()
         }
 
 
@@ -88,12 +91,12 @@ def equal_folds(rows: Rows, count: int) -> list[Fold]:
             f"{count}."
         )
     held = [rows[i * size : (i + 1) * size] for i in range(count)]
-    return [Fold(rows[~np.isin(rows, own)], own) for own in held]
+    return [Fold(rows[~np.isin(rows, rows_held)], rows_held) for rows_held in held]
 
 
-def joined(stacks: Sequence[Stack], own: Sequence[Numbers]) -> CrossStack:
+def joined(stacks: Sequence[Stack], true_scores: Sequence[Numbers]) -> CrossStack:
     """One classifier of stacks and the scores of their folds' rows."""
-    ordered = tuple(np.sort(one).astype(np.float64) for one in own)
+    ordered = tuple(np.sort(scores).astype(np.float64) for scores in true_scores)
     return CrossStack(stacks[0].members, stacks[0].head, tuple(stacks), ordered)
 
 
@@ -112,9 +115,9 @@ def answers_of(
         score: What makes scores of logits.
         report, rows: As in `stack.read`.
     """
-    if any(isinstance(one, CrossStack) for one in stacks):
-        return [one.answers(x, score) for one in stacks]
-    return [Answers(own, score(own)) for own in stack.logits_of(stacks, x, report, rows)]
+    if any(isinstance(each, CrossStack) for each in stacks):
+        return [each.answers(x, score) for each in stacks]
+    return [Answers(logits, score(logits)) for logits in stack.logits_of(stacks, x, report, rows)]
 
 
 def load(files: Files, classes: int, build: Build | None = None) -> Stack:
@@ -124,7 +127,7 @@ def load(files: Files, classes: int, build: Build | None = None) -> Stack:
     scores = safetensors.numpy.load(files[FILE])["scores"]
     if scores.ndim != 2 or scores.dtype.kind != "f" or np.isnan(scores).any():
         raise MemberError(f"{FILE} must hold a row of scores for each fold.")
-    parts = [under(files, f"fold-{i}-") for i in range(len(scores))]
-    if any(stack.MANIFEST not in one for one in parts):
+    by_fold = [under(files, f"fold-{i}-") for i in range(len(scores))]
+    if any(stack.MANIFEST not in fold_files for fold_files in by_fold):
         raise MemberError(f"the {stack.MANIFEST} of a fold is missing.")
-    return joined([stack.load(one, classes, build) for one in parts], list(scores))
+    return joined([stack.load(fold_files, classes, build) for fold_files in by_fold], list(scores))

@@ -78,9 +78,9 @@ def known_out_of_fold(labels: npt.NDArray[Any], folds: Sequence[Fold]) -> Rows:
     A class with one example is in no other fold: nobody could give its row the right answer, and
     such rows would hide which members and heads give it to the others.
     """
-    met = [held[np.isin(labels[held], labels[train])] for train, held in folds]
-    found = np.sort(np.concatenate(met))
-    return found if len(found) else np.arange(len(labels))
+    known = [held[np.isin(labels[held], labels[train])] for train, held in folds]
+    rows = np.sort(np.concatenate(known))
+    return rows if len(rows) else np.arange(len(labels))
 
 
 def cross_fit(
@@ -110,23 +110,24 @@ def cross_fit(
     Raises:
         ValueError: If every one of several members failed; a single one raises what it raises.
     """
-    found: list[CrossFitted] = []
+    fitted: list[CrossFitted] = []
     left: list[LeftOut] = []
     fit = _fit if executor.here else _Elsewhere(members, rows, folds, seed, executor).fit
     for member in members:
         try:
-            found += fit(member, rows, folds, seed, report, until if found else float("inf"))
+            fitted += fit(member, rows, folds, seed, report, until if fitted else float("inf"))
         except TimeIsUp:
             left.append(LeftOut(member.name, "time was up"))
         except FAULTS as fault:
             if len(members) == 1:
                 raise
             left.append(LeftOut(member.name, str(fault)))
-    if not found:
+    if not fitted:
         raise ValueError(
-            "no member could be fitted: " + "; ".join(f"{one.name}: {one.why}" for one in left)
+            "no member could be fitted: "
+            + "; ".join(f"{member.name}: {member.why}" for member in left)
         )
-    return found, left
+    return fitted, left
 
 
 def _fit(
@@ -153,9 +154,11 @@ def _crossed(
 ) -> list[CrossFitted]:
     return [
         CrossFitted(
-            one, one.out_of_fold(rows.read_by(one.reader).inputs, folds), seconds / len(fitted)
+            member,
+            member.out_of_fold(rows.read_by(member.reader).inputs, folds),
+            seconds / len(fitted),
         )
-        for one in fitted
+        for member in fitted
     ]
 
 
@@ -190,9 +193,11 @@ class _Elsewhere:
         executor: Executor,
     ) -> None:
         self._members, self._done = list(members), dict[_Part, _Done]()
-        self._parts = [part for i in range(len(members)) for part in self._divided(i, len(folds))]
+        self._pieces = [
+            piece for i in range(len(members)) for piece in self._divided(i, len(folds))
+        ]
         task = partial(_fit_part, self._members, rows, list(folds), seed)
-        self._results: Iterator[tuple[int, _Done]] = executor.run(task, self._parts)
+        self._results: Iterator[tuple[int, _Done]] = executor.run(task, self._pieces)
 
     def _divided(self, i: int, folds: int) -> list[_Part]:
         if getattr(self._members[i], "by_fold", False):
@@ -209,19 +214,21 @@ class _Elsewhere:
         until: float,
     ) -> list[CrossFitted]:
         """Wait for the tasks of a member, while others go on, and put its folds together."""
-        place = next(i for i, one in enumerate(self._members) if one is member)
-        own = [part for part in self._parts if part.member == place]
-        while missing := [part for part in own if part not in self._done]:
+        place = next(i for i, other in enumerate(self._members) if other is member)
+        pieces = [piece for piece in self._pieces if piece.member == place]
+        while missing := [piece for piece in pieces if piece not in self._done]:
             if report is not None:
-                report(member.name, len(own) - len(missing), len(own))
+                report(member.name, len(pieces) - len(missing), len(pieces))
             deadlines.check(until)
             number, done = next(self._results)
-            self._done[self._parts[number]] = done
-        found = [self._done.pop(part) for part in own]
-        for done in found:
+            self._done[self._pieces[number]] = done
+        results = [self._done.pop(piece) for piece in pieces]
+        for done in results:
             if done.fault is not None:
                 raise done.fault
-        return _crossed(_joined(found, rows), rows, folds, sum(one.seconds for one in found))
+        return _crossed(
+            _joined(results, rows), rows, folds, sum(result.seconds for result in results)
+        )
 
 
 def _fit_part(
@@ -239,18 +246,18 @@ def _fit_part(
         )
     except FAULTS as fault:
         return _Done([], [], fault, time.monotonic() - begun)
-    alike = [one.reader is rows.reader for one in fitted]
+    alike = [member.reader is rows.reader for member in fitted]
     return _Done(fitted, alike, None, time.monotonic() - begun)
 
 
-def _joined(parts: Sequence[_Done], rows: MemberRows) -> list[FittedMember]:
+def _joined(results: Sequence[_Done], rows: MemberRows) -> list[FittedMember]:
     """Members whose folds were fitted apart, with the reader that is shared here."""
-    found = []
-    for same in zip(*(part.fitted for part in parts), strict=True):
-        models = tuple(model for one in same for model in one.models)
-        found.append(replace(same[0], models=models))
-    alike = parts[0].reads_alike
+    members = []
+    for same in zip(*(result.fitted for result in results), strict=True):
+        models = tuple(model for member in same for model in member.models)
+        members.append(replace(same[0], models=models))
+    alike = results[0].reads_alike
     return [
-        replace(one, reader=rows.reader) if shared else one
-        for one, shared in zip(found, alike, strict=True)
+        replace(member, reader=rows.reader) if shared else member
+        for member, shared in zip(members, alike, strict=True)
     ]

@@ -59,9 +59,9 @@ def shapes(shape: Shape) -> dict[float, Shape]:
     """The wishes at several weights, in order, among them the one that was given, if one was."""
     if not _wishes(shape):
         return {1.0: shape}
-    own = given(shape)
-    weights = {*WEIGHTS} if without_weight(shape) else {*WEIGHTS, own}
-    return {weight: _scaled(shape, weight / own) for weight in sorted(weights)}
+    weight_given = given(shape)
+    weights = {*WEIGHTS} if without_weight(shape) else {*WEIGHTS, weight_given}
+    return {weight: _scaled(shape, weight / weight_given) for weight in sorted(weights)}
 
 
 def given(shape: Shape) -> float:
@@ -99,14 +99,14 @@ def point(weight: float, logits: Any, question: Question) -> Point:
     assert question.shape is not None
     scores, labels = question.score(logits), np.asarray(question.labels)
     wrong = unwanted(question.shape, question.classes)
-    found = []
+    measured = []
     generator = np.random.default_rng(question.seed)
     for _ in range(_HALVES):
         half = generator.permutation(len(labels)) < len(labels) // 2
-        for own in (half, ~half):
-            sets = _sets(scores, own, question)
-            found.append((mixed(sets, labels[~own], wrong), sets.sum(axis=1).mean()))
-    share, size = np.mean(found, axis=0)
+        for calibrating in (half, ~half):
+            sets = _sets(scores, calibrating, question)
+            measured.append((mixed(sets, labels[~calibrating], wrong), sets.sum(axis=1).mean()))
+    share, size = np.mean(measured, axis=0)
     return Point(weight, float(share), float(size))
 
 
@@ -128,9 +128,9 @@ def mixed(
     concerned = np.asarray(wrong.any(axis=1))[labels]
     if not concerned.any():
         return 0.0
-    own, truths = sets[concerned], labels[concerned]
-    opposed = own.astype(np.float32) @ wrong.astype(np.float32) > 0
-    return float((own & opposed & wrong[truths]).any(axis=1).mean())
+    sets_of, truths = sets[concerned], labels[concerned]
+    opposed = sets_of.astype(np.float32) @ wrong.astype(np.float32) > 0
+    return float((sets_of & opposed & wrong[truths]).any(axis=1).mean())
 
 
 def affordable(points: Sequence[Point]) -> Point:
@@ -140,7 +140,10 @@ def affordable(points: Sequence[Point]) -> Point:
     wishes.
     """
     most = (1 + PRICE) * points[0].size
-    return min((one for one in points if one.size <= most), key=lambda one: (one.mixed, one.size))
+    return min(
+        (candidate for candidate in points if candidate.size <= most),
+        key=lambda candidate: (candidate.mixed, candidate.size),
+    )
 
 
 def _sets(scores: Any, half: npt.NDArray[np.bool_], question: Question) -> npt.NDArray[np.bool_]:

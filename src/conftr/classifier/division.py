@@ -177,9 +177,9 @@ def _times_before(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     ordered = np.argsort(keys, kind="stable")
     first = np.append(True, np.diff(keys[ordered]) != 0)[: len(keys)]
     starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
-    found = np.empty(len(keys), np.uint64)
-    found[ordered] = np.arange(len(keys)) - starts
-    return found
+    times = np.empty(len(keys), np.uint64)
+    times[ordered] = np.arange(len(keys)) - starts
+    return times
 
 
 def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows, Rows]:
@@ -196,18 +196,18 @@ def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows
 def _for_calibration(n: int, alpha: float) -> int:
     """A fifth; more where alpha needs it, up to a third (half at the most); never very many."""
     needed = examples_needed(alpha)
-    wanted = round(min(_SHARE * n, max(_ENOUGH, _PRECISE / alpha)))
-    if wanted < 4 * needed:
-        wanted = min(4 * needed, n // 3)
-    if wanted < needed <= n // 2:
-        wanted = needed
-    return max(1, wanted)
+    count = round(min(_SHARE * n, max(_ENOUGH, _PRECISE / alpha)))
+    if count < 4 * needed:
+        count = min(4 * needed, n // 3)
+    if count < needed <= n // 2:
+        count = needed
+    return max(1, count)
 
 
 def _for_validation(n: int, alpha: float) -> int:
     """A fifth, never very many; none if half of it could not calibrate, or says too little."""
-    wanted = min(round(_SHARE * n), _ENOUGH)
-    return wanted if wanted >= max(_FEWEST, 2 * examples_needed(alpha)) else 0
+    count = min(round(_SHARE * n), _ENOUGH)
+    return count if count >= max(_FEWEST, 2 * examples_needed(alpha)) else 0
 
 
 def _count(size: Size, n: int, name: str) -> int | None:

@@ -26,13 +26,6 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from conftr import features
 from conftr.classifier import choosing, labels, weights
-from conftr.classifier.asked_members import (
-    ONE_NETWORK,
-    Asked,
-    asked,
-    fitted_elsewhere,
-    suitable,
-)
 from conftr.classifier.calibration import (
     ALL,
     Calibration,
@@ -44,6 +37,13 @@ from conftr.classifier.calibration import (
 )
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.choosing_head import HEADS, StackTask
+from conftr.classifier.choosing_members import (
+    ONE_NETWORK,
+    RequestedMembers,
+    fitted_elsewhere,
+    requested_members,
+    suitable,
+)
 from conftr.classifier.cross_conformal import CrossStack, equal_folds, joined
 from conftr.classifier.dial import DialPoint
 from conftr.classifier.division import (
@@ -264,8 +264,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings by name, as scikit-learn wants them."""
-        found: dict[str, Any] = super().get_params(deep)
-        return found | {"score": self.__dict__["score"]}
+        settings: dict[str, Any] = super().get_params(deep)
+        return settings | {"score": self.__dict__["score"]}
 
     @property
     def alpha(self) -> float:
@@ -339,7 +339,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
-        wanted = self._asked()
+        requested = self._requested()
         self.score_ = _score(self.get_params(deep=False)["score"])
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
@@ -350,27 +350,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shift is not None:
             shift = known_weights(np.asarray(shift), "calibration_weights", len(y))
         if self.cross_conformal is not None:
-            self._check_cross_conformal(wanted, by, shift)
-            return self._fit_crosswise(X, y, alpha, wanted, drawn, fit_params)
-        if self._only_calibrates(wanted):
+            self._check_cross_conformal(requested, by, shift)
+            return self._fit_crosswise(X, y, alpha, requested, drawn, fit_params)
+        if self._only_calibrates(requested):
             self._refuse_weights(fit_params)
             rows = drawn.one_each(self.seed_)
             division = Division(rows[:0], rows[:0], rows)
         else:
-            division = self._divide(labels.learn(y)[1], drawn, wanted)
+            division = self._divide(labels.learn(y)[1], drawn, requested)
             division = self._with_weight(y, division, fit_params)
-        found = self._learn(X, y, division, wanted, (by, groups), drawn, fit_params, begun)
+        places = self._learn(X, y, division, requested, (by, groups), drawn, fit_params, begun)
         warn_of_long(X, self._text_columns())
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
-        if not self._only_calibrates(wanted):
+        if not self._only_calibrates(requested):
             warn_of_unseen_classes(y[held], self.classes_)
-            held = held[found[held] >= 0]
+            held = held[places[held] >= 0]
         self.n_unseen_ = len(division.calibration) - len(held)
-        groups, shift = (None if one is None else one[held] for one in (groups, shift))
+        groups, shift = (None if values is None else values[held] for values in (groups, shift))
         return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups, shift)
 
-    def _check_cross_conformal(self, wanted: Asked, by: Grouping, shift: Any) -> None:
+    def _check_cross_conformal(self, requested: RequestedMembers, by: Grouping, shift: Any) -> None:
         """Refuse, in words, what cross-conformal prediction has no promise for."""
         checks.number(self.cross_conformal, "cross_conformal", at_least=2)
         if not isinstance(self.cross_conformal, int | np.integer):
@@ -383,7 +383,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "calibration_size": self.calibration_size is not None,
             "shape": self.shape is not None,
             "time_limit": self.time_limit is not None,
-            "settings of a single network": wanted == ONE_NETWORK,
+            "settings of a single network": requested == ONE_NETWORK,
         }
         refused = [name for name, is_given in given.items() if is_given]
         if refused:
@@ -391,7 +391,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{refused[0]} cannot be given with cross_conformal, where every row trains and "
                 f"calibrates classifiers of one kind: leave one of them out."
             )
-        if not isinstance(wanted, str) and any(fitted_elsewhere(one) for one in wanted):
+        if not isinstance(requested, str) and any(fitted_elsewhere(member) for member in requested):
             raise ValueError(
                 "cross_conformal fits members without each fold, and these are fitted already: "
                 "leave it out, and all rows calibrate."
@@ -402,26 +402,26 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: npt.NDArray[Any],
         alpha: float,
-        wanted: Asked,
+        requested: RequestedMembers,
         drawn: Order,
         fit_params: Mapping[str, Any],
     ) -> Self:
         """Fit a stack without each fold of the rows, and calibrate on all of them."""
         assert self.cross_conformal is not None
         rows = drawn.one_each(self.seed_)
-        self.classes_, found = labels.met(y, rows)
+        self.classes_, places = labels.learn_from(y, rows)
         self.known_rows_ = KnownRows.of(drawn, rows)
-        members = None if isinstance(wanted, str) else wanted
-        fitted, own = [], []
+        members = None if isinstance(requested, str) else requested
+        fitted, true_scores = [], []
         for fold in equal_folds(rows, self.cross_conformal):
             train = self._with_weight(y, Division(fold.train, rows[:0], rows[:0]), fit_params).train
-            given = self._member_rows(X, y, found, train, members, fit_params)
+            given = self._member_rows(X, y, places, train, members, fit_params)
             task = self._task(ALL, None, train, time.monotonic())
             fitted.append(_stacked(given, task, members, None, self.executor or HERE))
-            said = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
-            own.append(said.scores[np.arange(len(fold.held)), found[fold.held]])
+            answers = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
+            true_scores.append(answers.scores[np.arange(len(fold.held)), places[fold.held]])
         self._keep(fitted[0], given)
-        crossed = joined([one.stack for one in fitted], own)
+        crossed = joined([each.stack for each in fitted], true_scores)
         self.method_ = "cross-conformal"
         self.tried_: tuple[Tried, ...] = ()
         self.dial_: tuple[DialPoint, ...] = ()
@@ -430,7 +430,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.candidates_: tuple[Candidate, ...] = (kept,)
         self.fingerprint_: str | None = None
         self.n_train_, self.n_validation_, self.n_unseen_ = len(rows), 0, 0
-        self.n_calibration_ = sum(map(len, own))
+        self.n_calibration_ = sum(map(len, true_scores))
         self._serve(alpha)
         return self
 
@@ -444,15 +444,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The names of members; "one network" where settings of one are given.
         """
-        wanted = self._asked()
+        requested = self._requested()
         checks.one_probability(self.alpha, "alpha")
-        if wanted == ONE_NETWORK:
+        if requested == ONE_NETWORK:
             return ["one network"]
         X, y = copy(self)._checked(X, y, reset=True)  # a fitted classifier stays as it is
-        classes, found = labels.learn(y)
-        rows = MemberRows(X, found, len(classes), texts=self._named_texts())
-        planned = suitable(rows).members if isinstance(wanted, str) else wanted
-        return [one.name for one in planned]
+        classes, places = labels.learn(y)
+        rows = MemberRows(X, places, len(classes), texts=self._named_texts())
+        planned = suitable(rows).members if isinstance(requested, str) else requested
+        return [member.name for member in planned]
 
     def coverage(
         self,
@@ -477,9 +477,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         X, y = self._checked(X, y, reset=False)
         places = {name: place for place, name in enumerate(self.classes_.tolist())}
-        found = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
+        columns = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
         sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
-        return float((sets[np.arange(len(y)), found] & (found >= 0)).mean())
+        return float((sets[np.arange(len(y)), columns] & (columns >= 0)).mean())
 
     def set_size(
         self, X: Any, groups: Any = None, *, alpha: float | None = None, weights: Any = None
@@ -519,7 +519,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The classifier itself.
         """
-        if not hasattr(self, "candidates_") and self._only_calibrates(self._asked()):
+        if not hasattr(self, "candidates_") and self._only_calibrates(self._requested()):
             level = self.alpha if alpha is None else alpha
             return self._fit(X, y, groups, level, {}, shift=weights)
         check_is_fitted(self)
@@ -553,8 +553,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row, (n,)."""
         logits = self._logits(X)
-        found: npt.NDArray[Any] = self.classes_[np.argmax(logits, axis=1)]
-        return found
+        likeliest: npt.NDArray[Any] = self.classes_[np.argmax(logits, axis=1)]
+        return likeliest
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.floating[Any]]:
         """Probabilities (n, K), in the order of `classes_`."""
@@ -616,9 +616,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def calibration_(self) -> Calibration:
         """What calibration left behind: any alpha can be served from it."""
-        found = self.candidates_[0].calibration
-        assert found is not None  # `fit` ends with it
-        return found
+        calibration = self.candidates_[0].calibration
+        assert calibration is not None  # `fit` ends with it
+        return calibration
 
     def __sklearn_tags__(self) -> Any:
         """What a classifier of the user's takes; else missing values and images are welcome."""
@@ -646,10 +646,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         refuse_masked(X, "X")
-        wanted = self._asked()
-        if _of_outputs(wanted):
+        requested = self._requested()
+        if _of_outputs(requested):
             return np.asarray(X)
-        if _knows_best(wanted):
+        if _knows_best(requested):
             return indexable(_with_columns(X))[0]
         if isinstance(X, PictureFiles):
             return X
@@ -665,39 +665,41 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
         return _with_columns(validate_data(self, X, reset=reset, **allowed))
 
-    def _asked(self) -> Asked:
+    def _requested(self) -> RequestedMembers:
         """The members that are asked for; settings of a single network ask for one."""
         if self.head not in HEADS:
             raise ValueError(f"head must be one of {', '.join(HEADS)}; got {self.head!r}.")
-        wanted = asked(self.members)
-        own = [name for name, usual in _OF_A_NETWORK.items() if not _is(getattr(self, name), usual)]
-        if own and not isinstance(wanted, str):
+        requested = requested_members(self.members)
+        changed = [
+            name for name, usual in _OF_A_NETWORK.items() if not _is(getattr(self, name), usual)
+        ]
+        if changed and not isinstance(requested, str):
             raise ValueError(
-                f"{own[0]} is a setting of a single network, and members are given: leave one of "
-                f"them out. got {own[0]}={getattr(self, own[0])!r}."
+                f"{changed[0]} is a setting of a single network, and members are given: leave one "
+                f"of them out. got {changed[0]}={getattr(self, changed[0])!r}."
             )
         if self.tune is not None:
             checks.number(self.tune, "tune", at_least=2)  # the first is what others are around
             if not isinstance(self.tune, int | np.integer):
                 raise ValueError(f"tune must be a whole number of settings; got {self.tune!r}.")
-        return ONE_NETWORK if own else wanted
+        return ONE_NETWORK if changed else requested
 
-    def _only_calibrates(self, wanted: Asked) -> bool:
+    def _only_calibrates(self, requested: RequestedMembers) -> bool:
         """Whether nothing has to be trained: one model from elsewhere, and no wish."""
-        if isinstance(wanted, str):
+        if isinstance(requested, str):
             return False
-        return len(wanted) == 1 and fitted_elsewhere(wanted[0]) and self.shape is None
+        return len(requested) == 1 and fitted_elsewhere(requested[0]) and self.shape is None
 
     def _in_order(self, X: Any) -> Order:
         """The order in which rows are drawn; equal outputs need not be those of equal rows."""
-        if _of_outputs(self._asked()):
+        if _of_outputs(self._requested()):
             return by_number(len(X), self.seed_)
         return order(X, self.seed_)
 
-    def _divide(self, found: labels.Labels, drawn: Order, wanted: Asked) -> Division:
-        chooses = wanted == ONE_NETWORK and isinstance(self.method, str)
+    def _divide(self, places: labels.Labels, drawn: Order, requested: RequestedMembers) -> Division:
+        chooses = requested == ONE_NETWORK and isinstance(self.method, str)
         return divide(
-            found,
+            places,
             drawn,
             alpha=self.alpha,
             seed=self.seed_,
@@ -710,7 +712,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: npt.NDArray[Any],
         division: Division,
-        wanted: Asked,
+        requested: RequestedMembers,
         grouped: tuple[Grouping, Any],
         drawn: Order,
         fit_params: Mapping[str, Any],
@@ -718,28 +720,32 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> labels.Labels:
         """Learn from training rows; the place of each label among the classes, -1 if unknown."""
         learned = np.concatenate([division.train, division.validation])
-        given = [] if isinstance(wanted, str) else [one for one in wanted if fitted_elsewhere(one)]
-        if given and len(given) == len(wanted):
+        given = (
+            []
+            if isinstance(requested, str)
+            else [member for member in requested if fitted_elsewhere(member)]
+        )
+        if given and len(given) == len(requested):
             self._refuse_weights(fit_params)
         if given:
             self.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
-            found = labels.places_or_none(y, self.classes_)
+            places = labels.places_or_none(y, self.classes_)
         else:
-            self.classes_, found = labels.met(y, learned)
+            self.classes_, places = labels.learn_from(y, learned)
         choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
         if not given:
             self.known_rows_ = KnownRows.of(drawn, learned)
-        if wanted == ONE_NETWORK:
+        if requested == ONE_NETWORK:
             heavier = self._weighted(y, division, fit_params)
-            self._learn_network(X, found, heavier, *grouped, begun)
+            self._learn_network(X, places, heavier, *grouped, begun)
         else:
-            rows = division.train[found[division.train] >= 0]
-            asked_for = None if isinstance(wanted, str) else wanted
+            rows = division.train[places[division.train] >= 0]
+            members = None if isinstance(requested, str) else requested
             task = self._task(*grouped, rows, begun)
-            weighted = self._member_rows(X, y, found, rows, asked_for, fit_params)
-            places, executor = drawn.places[rows], self.executor or HERE
-            self._keep(_stacked(weighted, task, asked_for, places, executor), weighted)
-        return found
+            weighted = self._member_rows(X, y, places, rows, members, fit_params)
+            in_order, executor = drawn.places[rows], self.executor or HERE
+            self._keep(_stacked(weighted, task, members, in_order, executor), weighted)
+        return places
 
     def _task(self, by: Grouping, groups: Any, rows: Rows, begun: float) -> StackTask:
         return StackTask(
@@ -759,23 +765,25 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: npt.NDArray[Any],
-        found: labels.Labels,
+        places: labels.Labels,
         rows: Rows,
         members: Sequence[Member] | None,
         fit_params: Mapping[str, Any],
     ) -> MemberRows:
         """What members are fitted on, with weights and what else their `fit` is to be given."""
-        own = dict(_check_method_params(X, dict(fit_params), indices=rows))
-        own.pop("sample_weight", None)
-        if own and not (members and any(isinstance(one, Scikit) for one in members)):
-            raise TypeError(f"fit takes X, y, groups and sample_weight; got {next(iter(own))!r}.")
+        params = dict(_check_method_params(X, dict(fit_params), indices=rows))
+        params.pop("sample_weight", None)
+        if params and not (members and any(isinstance(member, Scikit) for member in members)):
+            raise TypeError(
+                f"fit takes X, y, groups and sample_weight; got {next(iter(params))!r}."
+            )
         return MemberRows(
             _safe_indexing(X, rows),
-            found[rows],
+            places[rows],
             len(self.classes_),
             self.classes_,
             self._weights(y, rows, fit_params),
-            own,
+            params,
             self._named_texts(),
         )
 
@@ -787,18 +795,18 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The columns of texts that the classifier has learned from."""
         return list(getattr(self.candidates_[0].stack.reader, "texts", ()))
 
-    def _keep(self, found: FittedStack, rows: MemberRows) -> None:
+    def _keep(self, fitted: FittedStack, rows: MemberRows) -> None:
         """Keep a stack, those it is compared with, and how it came about."""
-        told = described(found, len(rows.labels))
-        self.method_, self.why_ = told.candidates[0].name, told.why
-        self.candidates_, self.tried_ = told.candidates, told.tried
-        self.dial_, self.left_out_ = told.dial, tuple(found.left_out)
-        reader = found.stack.reader
-        self.fingerprint_ = fingerprint(rows, found.stack)
+        description = described(fitted, len(rows.labels))
+        self.method_, self.why_ = description.candidates[0].name, description.why
+        self.candidates_, self.tried_ = description.candidates, description.tried
+        self.dial_, self.left_out_ = description.dial, tuple(fitted.left_out)
+        reader = fitted.stack.reader
+        self.fingerprint_ = fingerprint(rows, fitted.stack)
         columns = reader.columns if isinstance(reader, Encoded) else reader
         if isinstance(columns, FrameColumns):
             self._name_features(columns.frame.names)
-        classifier = getattr(found.stack.members[0].models[0], "classifier", None)
+        classifier = getattr(fitted.stack.members[0].models[0], "classifier", None)
         for name in ("n_features_in_", "feature_names_in_"):
             if isinstance(reader, AsGiven) and hasattr(classifier, name):
                 setattr(self, name, getattr(classifier, name))
@@ -806,7 +814,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_network(
         self,
         X: Any,
-        found: labels.Labels,
+        places: labels.Labels,
         division: Division,
         by: Grouping,
         groups: Any,
@@ -835,7 +843,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             until=math.inf if self.time_limit is None else begun + self.time_limit,
             progress=self.progress,
         )
-        learned = learn(task, X, found, division, by=by, groups=groups)
+        learned = learn(task, X, places, division, by=by, groups=groups)
         self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
         self.method_, self.model_ = learned.recipe.family, learned.model
         self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
@@ -858,8 +866,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in fit_params:
             if name != "sample_weight":
                 raise TypeError(f"fit takes X, y, groups and sample_weight; got {name!r}.")
-        found = self._weights(y, division.train, fit_params)
-        if found is None:
+        known = self._weights(y, division.train, fit_params)
+        if known is None:
             return division
         if self.tune is not None:
             raise ValueError(
@@ -867,7 +875,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "training rows that are held out, and a row that is drawn twice would be on both "
                 "sides."
             )
-        return division._replace(train=drawing.drawn(division.train, found, self.seed_))
+        return division._replace(train=drawing.drawn(division.train, known, self.seed_))
 
     def _with_weight(
         self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
@@ -876,10 +884,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         A class that is left without training rows is not learned, so that it cannot choose either.
         """
-        found = self._weights(y, division.train, fit_params)
-        if found is None or found.all():
+        known = self._weights(y, division.train, fit_params)
+        if known is None or known.all():
             return division
-        train, chooses = division.train[found > 0], division.validation
+        train, chooses = division.train[known > 0], division.validation
         chooses = chooses[np.isin(y[chooses], y[train])]
         return division._replace(
             train=train, validation=chooses[: len(chooses) * (len(chooses) > 1)]
@@ -889,9 +897,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, y: npt.NDArray[Any], rows: Rows, fit_params: Mapping[str, Any]
     ) -> weights.Weights | None:
         """The weights of the rows that train, by row and by class."""
-        own = weights.of_rows(fit_params.get("sample_weight"), len(y))
+        by_row = weights.of_rows(fit_params.get("sample_weight"), len(y))
         by_class = weights.of_classes(self.class_weight, y[rows], np.unique(y))
-        return weights.product(None if own is None else own[rows], by_class)
+        return weights.product(None if by_row is None else by_row[rows], by_class)
 
     def _name_features(self, names: Sequence[str]) -> None:
         self.feature_names_in_ = np.array(names, dtype=object)
@@ -900,19 +908,24 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _calibrate(
         self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any, shift: Any
     ) -> Self:
-        found, names = labels.places(y, self.classes_), self.classes_.tolist()
+        places, names = labels.places(y, self.classes_), self.classes_.tolist()
         turned = getattr(self, "dial_", ())
         models = [*self.candidates_, *turned]
-        stacks = [one.stack for one in models]
+        stacks = [model.stack for model in models]
         logits = logits_of(stacks, X, self.progress, "calibration rows")
         known = [
-            calibrated(self.score_(own), found, classes=names, by=by, groups=groups, weights=shift)
-            for own in logits
+            calibrated(
+                self.score_(of_model), places, classes=names, by=by, groups=groups, weights=shift
+            )
+            for of_model in logits
         ]
-        renewed = [replace(one, calibration=own) for one, own in zip(models, known, strict=True)]
+        renewed = [
+            replace(model, calibration=calibration)
+            for model, calibration in zip(models, known, strict=True)
+        ]
         count = len(self.candidates_)
         self.candidates_, self.dial_ = tuple(renewed[:count]), tuple(renewed[count:])
-        self.n_calibration_ = len(found)
+        self.n_calibration_ = len(places)
         self._serve(alpha)
         return self
 
@@ -924,9 +937,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
-        found = self.candidates_[0].stack.logits(self._new_rows(X))
-        checks.of_shape(found, (len(found), len(self.classes_)), "logits", "one for each class")
-        return found
+        logits = self.candidates_[0].stack.logits(self._new_rows(X))
+        checks.of_shape(logits, (len(logits), len(self.classes_)), "logits", "one for each class")
+        return logits
 
     def _answers(self, X: Any) -> Answers:
         check_is_fitted(self)
@@ -952,13 +965,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _sets(
         self, scores: Any, groups: Any, alpha: float | None, weights: Any
     ) -> npt.NDArray[np.bool_]:
-        wanted = self.alpha_
+        level = self.alpha_
         if alpha is not None:
-            wanted = checks.one_probability(alpha, "alpha")
-            self.calibration_.warn(wanted)
+            level = checks.one_probability(alpha, "alpha")
+            self.calibration_.warn(level)
         places = self.calibration_.places(groups, len(scores))
         warn_of_unseen(self.calibration_.by, groups, places)
-        return self._calibration_at(weights, len(scores)).sets(scores, places, wanted)
+        return self._calibration_at(weights, len(scores)).sets(scores, places, level)
 
 
 def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: ARG001
@@ -999,8 +1012,8 @@ def score_name(score: Callable[[Any], Any]) -> str:
 
 def _score(score: Any) -> Callable[[Any], Any]:
     if callable(score):
-        found: Callable[[Any], Any] = score
-        return found
+        function: Callable[[Any], Any] = score
+        return function
     if score not in SCORES:
         raise ValueError(
             f"score must be one of {', '.join(SCORES)} or a function of logits; got {score!r}."
@@ -1024,14 +1037,14 @@ def _is(value: Any, usual: Any) -> bool:
     return value is usual or (isinstance(value, str) and value == usual)
 
 
-def _of_outputs(wanted: Asked) -> bool:
-    return not isinstance(wanted, str) and isinstance(wanted[0], Probabilities | Logits)
+def _of_outputs(requested: RequestedMembers) -> bool:
+    return not isinstance(requested, str) and isinstance(requested[0], Probabilities | Logits)
 
 
-def _knows_best(wanted: Asked) -> bool:
+def _knows_best(requested: RequestedMembers) -> bool:
     """Whether rows go to the user's own classifiers alone, which know what they take."""
-    return not isinstance(wanted, str) and all(
-        isinstance(one, Scikit) or fitted_elsewhere(one) for one in wanted
+    return not isinstance(requested, str) and all(
+        isinstance(member, Scikit) or fitted_elsewhere(member) for member in requested
     )
 
 
@@ -1057,5 +1070,5 @@ def _needs_jax(missing: ModuleNotFoundError) -> ImportError:
 
 def probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Probabilities (n, K) of logits."""
-    found: npt.NDArray[Any] = np.exp(log_softmax(logits))
-    return found
+    p: npt.NDArray[Any] = np.exp(log_softmax(logits))
+    return p

@@ -65,28 +65,28 @@ class Head:
     hidden: HiddenLayer | None = None
     wishes: Wishes | None = None
 
-    def logits(self, said: Sequence[Numbers]) -> Numbers:
+    def logits(self, answers: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from the members' log-probabilities, (n, K) of each."""
-        combined = self.combined(said)
-        found = combined if self.matrix is None else combined + product(combined, self.matrix)
+        combined = self.combined(answers)
+        logits = combined if self.matrix is None else combined + product(combined, self.matrix)
         if self.hidden is not None:
-            found = found + self.hidden.moves(side_by_side(said))
+            logits = logits + self.hidden.moves(side_by_side(answers))
         if self.bias is not None:
-            found = found + self.bias
-        return found if self.wishes is None else self.wishes.followed(log_softmax(found))
+            logits = logits + self.bias
+        return logits if self.wishes is None else self.wishes.followed(log_softmax(logits))
 
-    def combined(self, said: Sequence[Numbers]) -> Numbers:
+    def combined(self, answers: Sequence[Numbers]) -> Numbers:
         """s, (n, K)."""
-        total = np.zeros(said[0].shape)
-        for own, weight in zip(said, self.weights, strict=True):
-            total += weight * clipped(own)
-        found: Numbers = log_softmax(total)
-        return found
+        total = np.zeros(answers[0].shape)
+        for answer, weight in zip(answers, self.weights, strict=True):
+            total += weight * clipped(answer)
+        logs: Numbers = log_softmax(total)
+        return logs
 
     def to_json(self) -> Json:
         """What is no array, as plain data."""
-        own = {} if self.wishes is None else {"wishes": self.wishes.to_json()}
-        return {"name": self.name} | own
+        wishes = {} if self.wishes is None else {"wishes": self.wishes.to_json()}
+        return {"name": self.name} | wishes
 
     def files(self) -> Files:
         """One file of arrays."""
@@ -97,7 +97,7 @@ class Head:
         return {_FILE: safetensors.numpy.save(known)}
 
 
-def load(told: Json, files: Files, members: int, classes: int) -> Head:
+def load(data: Json, files: Files, members: int, classes: int) -> Head:
     """The head that was saved as these.
 
     Raises:
@@ -110,9 +110,9 @@ def load(told: Json, files: Files, members: int, classes: int) -> Head:
     if any(arrays[name].shape != shapes.get(name) for name in arrays):
         raise MemberError(f"{_FILE} does not fit {members} members and {classes} classes.")
     hidden = HiddenLayer(*(arrays[name] for name in ("inner", "shift", "outer"))) if width else None
-    wishes = separating.load(told["wishes"], classes) if "wishes" in told else None
+    wishes = separating.load(data["wishes"], classes) if "wishes" in data else None
     linear = arrays["weights"], arrays.get("bias"), arrays.get("matrix")
-    return Head(told["name"], *linear, hidden, wishes)
+    return Head(data["name"], *linear, hidden, wishes)
 
 
 def mean(members: int) -> Head:
@@ -120,26 +120,28 @@ def mean(members: int) -> Head:
     return Head(MEAN, np.full(members, 1 / members))
 
 
-def weighted(said: Sequence[Numbers], labels: npt.NDArray[Any]) -> Head:
+def weighted(answers: Sequence[Numbers], labels: npt.NDArray[Any]) -> Head:
     """The weights with the smallest cross-entropy, held near the mean by a small penalty.
 
     Newton's method, from the mean on; a step that does not help is halved.
 
     Args:
-        said: Out-of-fold log-probabilities (n, K) of each member.
+        answers: Out-of-fold log-probabilities (n, K) of each member.
         labels: Classes of the rows, (n,).
     """
-    stacked = np.stack([clipped(own) for own in said], axis=1)
+    stacked = np.stack([clipped(answer) for answer in answers], axis=1)
     middle = np.full(stacked.shape[1], 1 / stacked.shape[1])
     weights, value = middle, _loss(stacked, labels, middle, middle)
     for _ in range(_ITERATIONS):
         step = _newton_step(stacked, labels, weights, middle)
         moved = [weights - step / 2**i for i in range(_HALVINGS)]
-        better = ((own, _loss(stacked, labels, own, middle)) for own in moved)
-        found = next(((own, new) for own, new in better if new < value - _TOLERANCE), None)
-        if found is None:
+        better = ((tried, _loss(stacked, labels, tried, middle)) for tried in moved)
+        better_step = next(
+            ((tried, new) for tried, new in better if new < value - _TOLERANCE), None
+        )
+        if better_step is None:
             break
-        weights, value = found
+        weights, value = better_step
     return Head(WEIGHTS, weights)
 
 
@@ -161,18 +163,18 @@ def _newton_step(
     around = stacked - expected[:, :, None]
     rows = (around * np.sqrt(p)[:, None, :]).transpose(1, 0, 2).reshape(members, -1)
     curvature = rows @ rows.T / n + 2 * _RIDGE * np.eye(members)
-    found: Numbers = np.linalg.solve(curvature, slopes + 2 * _RIDGE * (weights - middle))
-    return found
+    step: Numbers = np.linalg.solve(curvature, slopes + 2 * _RIDGE * (weights - middle))
+    return step
 
 
 def _weighted_sum(stacked: Numbers, weights: Numbers) -> Numbers:
-    found: Numbers = np.einsum("nmk,m->nk", stacked, weights)
-    return found
+    sums: Numbers = np.einsum("nmk,m->nk", stacked, weights)
+    return sums
 
 
-def side_by_side(said: Sequence[Numbers]) -> Numbers:
+def side_by_side(answers: Sequence[Numbers]) -> Numbers:
     """What all members say, (n, M K)."""
-    return np.concatenate([clipped(own) for own in said], axis=1)
+    return np.concatenate([clipped(answer) for answer in answers], axis=1)
 
 
 def clipped(logits: Numbers) -> Numbers:
@@ -187,5 +189,5 @@ def clipped(logits: Numbers) -> Numbers:
     logs = np.maximum(log_softmax(logits), LOWEST)
     floor = math.log(FLOOR / logs.shape[1])
     below: Numbers = REACH * np.log1p(np.maximum(floor - logs, 0.0) / REACH)
-    found: Numbers = np.maximum(logs, floor) - below
-    return found
+    limited: Numbers = np.maximum(logs, floor) - below
+    return limited

@@ -52,8 +52,8 @@ class ResidualLayer:
 
     def apply(self, params: Any, state: Any, x: Array, train: bool, /) -> tuple[Array, Any]:  # noqa: ARG002
         """Logits (n, K) of inputs (n, K + M K)."""
-        combined, said = x[:, : self.classes], x[:, self.classes :]
-        hidden = jnp.maximum(said @ params["inner"] + params["shift"], 0.0)
+        combined, answers = x[:, : self.classes], x[:, self.classes :]
+        hidden = jnp.maximum(answers @ params["inner"] + params["shift"], 0.0)
         return combined + hidden @ params["outer"] + params["bias"], state
 
 
@@ -64,10 +64,10 @@ def parameters(members: int, classes: int) -> int:
 
 def train(
     combined: Numbers,
-    said: Numbers,
+    answers: Numbers,
     labels: Any,
     folds: Sequence[Fold],
-    wanted: Sequence[Aim],
+    to_train: Sequence[Aim],
     *,
     alpha: float,
     seed: int = 0,
@@ -77,21 +77,21 @@ def train(
 
     Args:
         combined: What the weights make of the members, s (n, K).
-        said: What the members say side by side, x (n, M K).
+        answers: What the members say side by side, x (n, M K).
         labels: Classes of the rows, (n,).
         folds: Of these rows.
-        wanted: What layers are trained for.
+        to_train: What layers are trained for.
         alpha: The share of sets that may miss the truth.
         seed: Of the shuffles and first weights.
         report: Told epochs done and epochs in all; it may raise to end the training.
     """
     n, classes = combined.shape
     every = np.random.default_rng([seed, 4]).permutation(n)
-    trials = [(aim, rows) for aim in wanted for rows in [*(f.train for f in folds), every]]
+    trials = [(aim, rows) for aim in to_train for rows in [*(f.train for f in folds), every]]
     size = min(len(rows) for _, rows in trials)
     plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
-    inputs = np.concatenate([combined, said], axis=1).astype(np.float32)
-    model = ResidualLayer(classes, said.shape[1])
+    inputs = np.concatenate([combined, answers], axis=1).astype(np.float32)
+    model = ResidualLayer(classes, answers.shape[1])
 
     fitted = side_by_side(
         model,
@@ -103,29 +103,31 @@ def train(
         report=report,
     )
     each = len(folds) + 1
-    found = [_layer(fitted.trial(i).params) for i in range(len(trials))]
-    groups = [found[i : i + each] for i in range(0, len(found), each)]
+    layers = [_layer(fitted.trial(i).params) for i in range(len(trials))]
+    groups = [layers[i : i + each] for i in range(0, len(layers), each)]
     return [
-        _kept(aim, own, combined, said, folds)
-        for aim, own in zip(wanted, groups, strict=True)
-        if all(np.isfinite(one[0].outer).all() and np.isfinite(one[1]).all() for one in own)
+        _kept(aim, of_aim, combined, answers, folds)
+        for aim, of_aim in zip(to_train, groups, strict=True)
+        if all(
+            np.isfinite(layer[0].outer).all() and np.isfinite(layer[1]).all() for layer in of_aim
+        )
     ]
 
 
 def _layer(params: Any) -> tuple[HiddenLayer, Numbers]:
-    own = {name: np.asarray(leaf, np.float64) for name, leaf in params.items()}
-    return HiddenLayer(own["inner"], own["shift"], own["outer"]), own["bias"]
+    arrays = {name: np.asarray(leaf, np.float64) for name, leaf in params.items()}
+    return HiddenLayer(arrays["inner"], arrays["shift"], arrays["outer"]), arrays["bias"]
 
 
 def _kept(
     aim: Aim,
     layers: Sequence[tuple[HiddenLayer, Numbers]],
     combined: Numbers,
-    said: Numbers,
+    answers: Numbers,
     folds: Sequence[Fold],
 ) -> TrainedLayer:
     """The layer of all rows, and what each fold's own gives of the rows it did not train on."""
     logits = np.empty(combined.shape)
     for fold, (layer, bias) in zip(folds, layers, strict=False):
-        logits[fold.held] = combined[fold.held] + layer.moves(said[fold.held]) + bias
+        logits[fold.held] = combined[fold.held] + layer.moves(answers[fold.held]) + bias
     return TrainedLayer(aim, *layers[-1], logits)

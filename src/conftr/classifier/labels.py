@@ -41,24 +41,24 @@ def is_missing(value: Any) -> bool:
 def learn(y: npt.NDArray[Any]) -> tuple[Classes, Labels]:
     """The classes (K,) in order, and the place of each label among them, (n,)."""
     classes, labels = np.unique(y, return_inverse=True)
-    _refuse_one(classes, "y holds")
+    _refuse_single(classes, "y holds")
     return classes, labels.astype(np.int32)
 
 
-def met(y: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> tuple[Classes, Labels]:
+def learn_from(y: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> tuple[Classes, Labels]:
     """The classes (K,) that some rows have, in order, and each label's place among them, (n,).
 
     A label that none of those rows has is in place -1.
     """
     classes = np.unique(y[rows])
-    _refuse_one(
+    _refuse_single(
         classes, "the rows that train (none with a sample_weight or class_weight of 0) hold"
     )
-    found = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    return classes, np.where(classes[found] == y, found, -1).astype(np.int32)
+    places = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    return classes, np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
-def _refuse_one(classes: Classes, where: str) -> None:
+def _refuse_single(classes: Classes, where: str) -> None:
     if len(classes) == 1:
         raise ValueError(
             f"{where} one class only, {classes.tolist()[0]!r}: there must be two or more to tell "
@@ -68,19 +68,19 @@ def _refuse_one(classes: Classes, where: str) -> None:
 
 def named(classes: Sequence[Any]) -> Classes:
     """Classes that someone else put in order, (K,): distinct, at least two, of one type."""
-    found = np.asarray(classes)
-    if found.ndim != 1 or len(found) < 2 or len(set(found.tolist())) < len(found):
+    known = np.asarray(classes)
+    if known.ndim != 1 or len(known) < 2 or len(set(known.tolist())) < len(known):
         raise ValueError(f"classes must be two or more, all different; got {classes!r}.")
-    if found.dtype.kind in "US" and not all(isinstance(name, str | bytes) for name in classes):
+    if known.dtype.kind in "US" and not all(isinstance(name, str | bytes) for name in classes):
         raise ValueError(f"classes must be of one type, all text or all numbers; got {classes!r}.")
-    return found
+    return known
 
 
 def known_rows(y: npt.NDArray[Any], classes: Classes) -> npt.NDArray[np.intp]:
     """The rows whose labels, of (n,), are known classes; all rows where none is, to be refused."""
     known = set(classes.tolist())
-    found = np.flatnonzero([value in known for value in y.tolist()])
-    return found if len(found) else np.arange(len(y))
+    rows = np.flatnonzero([value in known for value in y.tolist()])
+    return rows if len(rows) else np.arange(len(y))
 
 
 def places_or_none(y: npt.NDArray[Any], classes: Classes) -> Labels:

@@ -75,9 +75,9 @@ def learn(
     """
     materials = _materials(task, X, labels, division)
     chooses = len(division.validation) > 0
-    asked = _asked(task, materials, chooses=chooses)
-    trained = candidates.train(asked, materials, report=task.progress, until=task.until)
-    told = _late(task, len(asked) - len(trained))
+    to_train = _recipes(task, materials, chooses=chooses)
+    trained = candidates.train(to_train, materials, report=task.progress, until=task.until)
+    remarks = _late(task, len(to_train) - len(trained))
     ask = partial(_question, task, labels, by, groups)
     choice, tried = _chosen(task, trained, ask(division.validation))
     account = None
@@ -87,7 +87,9 @@ def learn(
         # Where nothing can choose, the first is kept; else the first family is to stay the first.
         trained = [*trained, *networks] if chooses else [*networks, *trained]
         choice, tried = _chosen(task, trained, ask(division.validation))
-        told += _searched(task, account, any(trained[choice.first] is one for one in networks))
+        remarks += _searched(
+            task, account, any(trained[choice.first] is network for network in networks)
+        )
     return Learned(
         tuple(
             Candidate(*tried[i], Stack((trained[i].network,), None)) for i in choice.places.values()
@@ -96,7 +98,7 @@ def learn(
         materials.model,
         materials.batch_size,
         tuple(tried),
-        choice.why + told,
+        choice.why + remarks,
         digests.of_arrays(materials.inputs, materials.labels),
         account,
     )
@@ -139,15 +141,18 @@ def _chosen(
     task: LearningTask, trained: Sequence[Trained], question: choosing.Question
 ) -> tuple[choosing.Choice, list[Tried]]:
     """The choice, with why in words, and the measure of every network."""
-    n, families = len(question.labels), [one.recipe.family for one in trained]
+    n, families = len(question.labels), [network.recipe.family for network in trained]
     if not n:
         choice = choosing.Choice({families[0]: 0}, _unmeasured(task, families[0]))
-        return choice, [_tried(one, None) for one in trained]
-    measured = [choosing.costs(one.validation, question) for one in trained]
+        return choice, [_tried(network, None) for network in trained]
+    measured = [choosing.costs(network.validation, question) for network in trained]
     choice = choosing.choose(families, measured)
     measure = "mean set size" if task.shape is None else "mean set size as the wishes weigh it"
     why = f"Chosen by {measure} on {n} validation examples: {choice.why}."
-    tried = [_tried(one, float(own.mean())) for one, own in zip(trained, measured, strict=True)]
+    tried = [
+        _tried(network, float(costs_of.mean()))
+        for network, costs_of in zip(trained, measured, strict=True)
+    ]
     return choice._replace(why=why), tried
 
 
@@ -181,7 +186,7 @@ def _batch_size(task: LearningTask, n: int) -> int:
     return int(task.batch_size)
 
 
-def _asked(task: LearningTask, materials: Materials, *, chooses: bool) -> list[Recipe]:
+def _recipes(task: LearningTask, materials: Materials, *, chooses: bool) -> list[Recipe]:
     """The recipes of the method; where nothing can choose, its first, shortened as time asks."""
     model, inputs = materials.model, materials.encoding.inputs
     if task.epochs is not None:
@@ -189,7 +194,7 @@ def _asked(task: LearningTask, materials: Materials, *, chooses: bool) -> list[R
     n = len(materials.labels)
     epochs = task.epochs or recipes.epochs_for(n, materials.batch_size, model, inputs)
     limited = task.time_limit is not None
-    asked = recipes.recipes(
+    every = recipes.recipes(
         task.method,
         alpha=task.alpha,
         batch_size=materials.batch_size,
@@ -199,17 +204,21 @@ def _asked(task: LearningTask, materials: Materials, *, chooses: bool) -> list[R
         learning_rate=task.learning_rate,
     )
     if chooses:
-        return asked
-    first = asked[0]
+        return every
+    first = every[0]
     same = [
-        one for one in asked if (one.family, one.weight_decay) == (first.family, first.weight_decay)
+        recipe
+        for recipe in every
+        if (recipe.family, recipe.weight_decay) == (first.family, first.weight_decay)
     ]
     return same if limited else [first]
 
 
-def _tried(one: Trained, size: float | None) -> Tried:
-    measured = "" if size is None else f"; {size:.3f} on {len(one.validation)} validation examples"
-    return Tried(one.recipe.family, f"{one.recipe.words}{measured}.", size)
+def _tried(network: Trained, size: float | None) -> Tried:
+    measured = (
+        "" if size is None else f"; {size:.3f} on {len(network.validation)} validation examples"
+    )
+    return Tried(network.recipe.family, f"{network.recipe.words}{measured}.", size)
 
 
 def _unmeasured(task: LearningTask, family: str) -> str:

@@ -89,7 +89,7 @@ def train(
     combined: Numbers,
     labels: Any,
     folds: Sequence[Fold],
-    wanted: Sequence[Aim],
+    to_train: Sequence[Aim],
     *,
     alpha: float,
     seed: int = 0,
@@ -101,14 +101,14 @@ def train(
         combined: What the weights make of the members, s (n, K).
         labels: Classes of the rows, (n,).
         folds: Of these rows.
-        wanted: What matrices are trained for.
+        to_train: What matrices are trained for.
         alpha: The share of sets that may miss the truth.
         seed: Of the shuffles.
         report: Told epochs done and epochs in all; it may raise to end the training.
     """
     classes = combined.shape[1]
     size = min(len(fold.train) for fold in folds)
-    trials = [(aim, fold) for aim in wanted for fold in folds]
+    trials = [(aim, fold) for aim in to_train for fold in folds]
     plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
 
     fitted = side_by_side(
@@ -120,13 +120,13 @@ def train(
         seed=seed,
         report=report,
     )
-    shape = (len(wanted), len(folds), -1, classes)
+    shape = (len(to_train), len(folds), -1, classes)
     matrices = np.asarray(fitted.params["matrix"], np.float64).reshape(shape)
     biases = np.asarray(fitted.params["bias"], np.float64).reshape(shape)[:, :, 0]
     return [
-        _kept(aim, own, bias, combined, folds)
-        for aim, own, bias in zip(wanted, matrices, biases, strict=True)
-        if np.isfinite(own).all() and np.isfinite(bias).all()
+        _kept(aim, matrix, bias, combined, folds)
+        for aim, matrix, bias in zip(to_train, matrices, biases, strict=True)
+        if np.isfinite(matrix).all() and np.isfinite(bias).all()
     ]
 
 

@@ -126,25 +126,25 @@ def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
 
     build: makes the network of PyTorch that is among its members, if one is.
     """
-    told = json.loads(files[SETTINGS])
-    clf = ConformalClassifier(**_parameters(told["parameters"]))
+    settings = json.loads(files[SETTINGS])
+    clf = ConformalClassifier(**_parameters(settings["parameters"]))
     if clf.head not in HEADS:
         raise ArtefactError(
             f"{SETTINGS} must name as head one of {', '.join(HEADS)}; it has {clf.head!r:.100}."
         )
     for name in _FITTED:
-        if name in told["fitted"]:
-            setattr(clf, name, told["fitted"][name])
-    clf.classes_ = np.array(told["classes"]["values"], np.dtype(told["classes"]["type"]))
-    clf.score_ = SCORES[told["parameters"]["score"]]
-    clf.tried_ = tuple(Tried(*one) for one in told["tried"])
-    if told["feature_names"] is not None:
-        clf.feature_names_in_ = np.array(told["feature_names"], object)
+        if name in settings["fitted"]:
+            setattr(clf, name, settings["fitted"][name])
+    clf.classes_ = np.array(settings["classes"]["values"], np.dtype(settings["classes"]["type"]))
+    clf.score_ = SCORES[settings["parameters"]["score"]]
+    clf.tried_ = tuple(Tried(*tried) for tried in settings["tried"])
+    if settings["feature_names"] is not None:
+        clf.feature_names_in_ = np.array(settings["feature_names"], object)
     if KNOWN in files:
         known = safetensors.numpy.load(files[KNOWN])
         clf.known_rows_ = KnownRows(known["digests"], bool(known["whole"][0]))
-    by = Grouping(told["calibration"]["kind"], told["calibration"]["column"])
-    names, classes = told["calibration"]["names"], clf.classes_.tolist()
+    by = Grouping(settings["calibration"]["kind"], settings["calibration"]["column"])
+    names, classes = settings["calibration"]["names"], clf.classes_.tolist()
     calibration = _calibration(by, names, files[CALIBRATION], len(classes))
     try:
         stack = load_stack(files, len(classes), build)
@@ -152,11 +152,11 @@ def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
         raise ArtefactError(str(fault)) from None
     if stack.of_outputs:
         clf.members = _outputs(stack)(classes)
-    own = [one for member in stack.members for one in member.models]
-    networks = [one for one in own if isinstance(one, TorchNetwork)]
-    if len(networks) == len(own):
-        clf.members = [TorchMember(one.net, classes, build) for one in networks]
-    name, words, inefficiency = told["chosen"]
+    models = [model for member in stack.members for model in member.models]
+    networks = [model for model in models if isinstance(model, TorchNetwork)]
+    if len(networks) == len(models):
+        clf.members = [TorchMember(network.net, classes, build) for network in networks]
+    name, words, inefficiency = settings["chosen"]
     clf.candidates_ = (Candidate(name, words, inefficiency, stack, calibration),)
     clf.thresholds_ = calibration.thresholds(clf.alpha_)
     return clf
@@ -177,16 +177,16 @@ def unpack_evidence(files: Files) -> Evidence | None:
     """The evidence that was packed into these files, if any."""
     if SHOWN not in files:
         return None
-    told, arrays = json.loads(files[SHOWN]), safetensors.numpy.load(files[SHOWN_ARRAYS])
+    data, arrays = json.loads(files[SHOWN]), safetensors.numpy.load(files[SHOWN_ARRAYS])
     shown = tuple(
         ShownCandidate(name, words, arrays[f"standing_{i}"], arrays[f"probabilities_{i}"])
-        for i, (name, words) in enumerate(told.pop("candidates"))
+        for i, (name, words) in enumerate(data.pop("candidates"))
     )
     for name in ("classes", "group_names", "calibration_sizes", "wishes"):
-        told[name] = tuple(told[name])
-    told["price"] = tuple(PricePoint(*one) for one in told["price"])
-    parts: dict[str, Any] = {name: arrays.get(name) for name in _EVIDENCE_ARRAYS}
-    return Evidence(**told, **parts, candidates=shown)
+        data[name] = tuple(data[name])
+    data["price"] = tuple(PricePoint(*point) for point in data["price"])
+    known: dict[str, Any] = {name: arrays.get(name) for name in _EVIDENCE_ARRAYS}
+    return Evidence(**data, **known, candidates=shown)
 
 
 def json_bytes(data: Json) -> bytes:
@@ -208,7 +208,7 @@ def _settings(clf: ConformalClassifier, evidence: Evidence | None) -> Json:
         "parameters": _plain_parameters(clf),
         "fitted": {name: _plain(getattr(clf, name)) for name in _FITTED if hasattr(clf, name)},
         "chosen": [chosen.name, chosen.words, chosen.inefficiency],
-        "tried": [list(one) for one in clf.tried_],
+        "tried": [list(tried) for tried in clf.tried_],
         "metrics": None if evidence is None else _metrics(evidence),
         "calibration": {**asdict(calibration.by), "names": _plain(list(calibration.names))},
         "feature_names": None if names is None else names.tolist(),
@@ -232,39 +232,39 @@ def _plain_parameters(clf: ConformalClassifier) -> Json:
         raise ArtefactError(
             f"score must be one of {', '.join(SCORES)} to be saved; {name} is code of yours."
         )
-    found = clf.get_params(deep=False)
-    found |= {
+    given = clf.get_params(deep=False)
+    given |= {
         "score": name,
         "members": "auto",
         "class_weight": None,
         "progress": None,
         "executor": None,
     }
-    found["method"] = str(found["method"])
-    found["model"] = None  # what came of it is in the stack
-    if not isinstance(found["random_state"], int | np.integer):
-        found["random_state"] = None
-    shape = found["shape"]
+    given["method"] = str(given["method"])
+    given["model"] = None  # what came of it is in the stack
+    if not isinstance(given["random_state"], int | np.integer):
+        given["random_state"] = None
+    shape = given["shape"]
     if shape is not None:
-        found["shape"] = {
+        given["shape"] = {
             "shrink": list(shape.shrink.items()),
             "avoid": [asdict(wish) for wish in shape.avoid],
             "separate": [asdict(wish) for wish in shape.separate],
         }
-    plain: Json = _plain(found)
+    plain: Json = _plain(given)
     return plain
 
 
-def _parameters(told: Json) -> Json:
-    shape = told["shape"]
+def _parameters(parameters: Json) -> Json:
+    shape = parameters["shape"]
     if shape is None:
-        return told
+        return parameters
     wishes = Shape(
         shrink=dict(shape["shrink"]),
         avoid=[Avoid(**wish) for wish in shape["avoid"]],
         separate=[Separate(**wish) for wish in shape["separate"]],
     )
-    return told | {"shape": wishes}
+    return parameters | {"shape": wishes}
 
 
 def _plain(value: Any) -> Json:
@@ -290,10 +290,10 @@ def _calibration_bytes(calibration: Calibration) -> bytes:
     return _tensors(arrays)
 
 
-def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Calibration:
+def _calibration(by: Grouping, group_names: Json, content: bytes, classes: int) -> Calibration:
     """The scores by group, refused in words where thresholds of them would mean nothing."""
     arrays = safetensors.numpy.load(content)
-    scores, sizes, names = arrays["scores"], arrays["sizes"], tuple(told)
+    scores, sizes, names = arrays["scores"], arrays["sizes"], tuple(group_names)
     if scores.ndim != 1 or scores.dtype.kind != "f" or np.isnan(scores).any():
         raise ArtefactError(f"{CALIBRATION} must hold a list of numbers as scores; some are none.")
     groups = {"all": 1, "class": classes}.get(by.kind, len(names))
@@ -304,14 +304,14 @@ def _calibration(by: Grouping, told: Json, content: bytes, classes: int) -> Cali
             f"{CALIBRATION} must hold the scores of {len(names)} groups; it has {len(scores)} "
             f"scores and says that groups have {sizes.tolist()}."
         )
-    parts = np.split(scores, np.cumsum(sizes)[:-1])
-    if any((own[1:] < own[:-1]).any() for own in parts):
+    by_name = np.split(scores, np.cumsum(sizes)[:-1])
+    if any((scores_of[1:] < scores_of[:-1]).any() for scores_of in by_name):
         raise ArtefactError(f"{CALIBRATION} must hold the scores of each group in rising order.")
     if "weights" not in arrays:
-        return Calibration(by, names, tuple(parts))
+        return Calibration(by, names, tuple(by_name))
     weights = known_weights(arrays["weights"], f"weights of {CALIBRATION}", len(scores))
     by_group = np.split(weights, np.cumsum(sizes)[:-1])
-    return WeightedCalibration(by, names, tuple(parts), tuple(by_group))
+    return WeightedCalibration(by, names, tuple(by_name), tuple(by_group))
 
 
 def _thresholds(clf: ConformalClassifier) -> bytes:
@@ -332,17 +332,20 @@ def _thresholds(clf: ConformalClassifier) -> bytes:
 def _pack_evidence(evidence: Evidence) -> Files:
     arrays = {name: getattr(evidence, name) for name in _EVIDENCE_ARRAYS}
     arrays = {name: array for name, array in arrays.items() if array is not None}
-    for i, one in enumerate(evidence.candidates):
-        arrays |= {f"standing_{i}": one.standing, f"probabilities_{i}": one.probabilities}
-    told = {
+    for i, candidate in enumerate(evidence.candidates):
+        arrays |= {
+            f"standing_{i}": candidate.standing,
+            f"probabilities_{i}": candidate.probabilities,
+        }
+    data = {
         field.name: getattr(evidence, field.name)
         for field in fields(Evidence)
         if field.name not in _EVIDENCE_ARRAYS
     }
-    told["candidates"] = [[one.name, one.words] for one in evidence.candidates]
-    told["cells"] = None if evidence.cells is None else [dict(row) for row in evidence.cells]
-    told["provenance"] = dict(evidence.provenance)
-    return {SHOWN: json_bytes(_plain(told)), SHOWN_ARRAYS: _tensors(arrays)}
+    data["candidates"] = [[candidate.name, candidate.words] for candidate in evidence.candidates]
+    data["cells"] = None if evidence.cells is None else [dict(row) for row in evidence.cells]
+    data["provenance"] = dict(evidence.provenance)
+    return {SHOWN: json_bytes(_plain(data)), SHOWN_ARRAYS: _tensors(arrays)}
 
 
 def _tensors(arrays: Arrays) -> bytes:

@@ -30,7 +30,7 @@ _STEPS = 10_000  # of a training run, about; fewer where a network takes long
 _WORK = 2e11  # floating point operations of the forward passes of a training run, about
 _EPOCHS = (5, 50)
 _BEYOND = 3  # examples of the calibrating half of a batch that its threshold should leave out
-_TOLD = {
+_NAMED_FIELDS = {
     "temperature": "temperature",
     "size_weight": "size weight",
     "cross_entropy_weight": "cross-entropy weight",
@@ -42,7 +42,8 @@ class Recipe:
     """One way to train.
 
     family: what it is called. objective: recipes that share it differ in numbers alone, so that
-        they share a compiled program. own: the fields of the objective in which this one differs.
+        they share a compiled program. varied: the fields of the objective in which this one
+        differs.
     """
 
     family: str
@@ -50,40 +51,44 @@ class Recipe:
     epochs: int
     learning_rate: float
     weight_decay: float = _WEAK
-    own: Mapping[str, Any] = field(default_factory=dict)
+    varied: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
         """What sets it apart."""
-        told = ["class loss"] if np.any(self.own.get("loss_matrix", 0)) else []
-        told += [f"{text} {self.own[name]:g}" for name, text in _TOLD.items() if self.own.get(name)]
+        words = ["class loss"] if np.any(self.varied.get("loss_matrix", 0)) else []
+        words += [
+            f"{text} {self.varied[name]:g}"
+            for name, text in _NAMED_FIELDS.items()
+            if self.varied.get(name)
+        ]
         if isinstance(self.objective, ConfTr):
-            told.append(f"alpha {self.objective.alpha:.3g} in training")
-        told += [
+            words.append(f"alpha {self.objective.alpha:.3g} in training")
+        words += [
             f"{self.epochs} epoch{'s' * (self.epochs > 1)}",
             f"learning rate {self.learning_rate:g}",
             f"weight decay {self.weight_decay:g}",
         ]
-        return ", ".join(told)
+        return ", ".join(words)
 
 
-def model_for(asked: Any, inputs: tuple[int, ...], classes: int, n: int) -> Model:
+def model_for(requested: Any, inputs: tuple[int, ...], classes: int, n: int) -> Model:
     """The network that was asked for, or one that suits n training examples.
 
-    asked: widths of hidden layers, or a function of (inputs, classes). None: a linear model below
-        200 examples, one hidden layer below 1,000, two beyond.
+    requested: widths of hidden layers, or a function of (inputs, classes). None: a linear model
+        below 200 examples, one hidden layer below 1,000, two beyond.
     """
-    if callable(asked):
-        model: Model = asked(inputs, classes)
+    if callable(requested):
+        model: Model = requested(inputs, classes)
         return model
-    if asked is None:
-        asked = () if n < 200 else (64,) if n < 1000 else (128, 128)
-    if not isinstance(asked, Sequence) or isinstance(asked, str):
+    if requested is None:
+        requested = () if n < 200 else (64,) if n < 1000 else (128, 128)
+    if not isinstance(requested, Sequence) or isinstance(requested, str):
         raise TypeError(
             f"model must be None, widths of hidden layers such as (64, 64), or a function of "
-            f"(inputs, classes) such as conftr.training.ConvNet; got {asked!r}."
+            f"(inputs, classes) such as conftr.training.ConvNet; got {requested!r}."
         )
-    return MLP(inputs, classes, tuple(asked))
+    return MLP(inputs, classes, tuple(requested))
 
 
 def batch_size_for(n: int, alpha: float) -> int:
@@ -91,9 +96,9 @@ def batch_size_for(n: int, alpha: float) -> int:
 
     At most 1,024 unless alpha asks for more, and at most a quarter of the examples.
     """
-    wanted = max(64, 4 * examples_needed(alpha), min(n // 500, 1024))
+    size = max(64, 4 * examples_needed(alpha), min(n // 500, 1024))
     most = min(n, max(64, n // 4))
-    return min(_power_of_two(wanted, math.ceil), _power_of_two(most, math.floor))
+    return min(_power_of_two(size, math.ceil), _power_of_two(most, math.floor))
 
 
 def epochs_for(n: int, batch_size: int, model: Model, inputs: tuple[int, ...]) -> int:
@@ -109,8 +114,8 @@ def lengths_for(epochs: int, *, fixed: bool, limited: bool) -> list[int]:
 
     fixed: the user said how many. limited: a model after one epoch is better than none.
     """
-    parts = {epochs} if fixed else {epochs, math.ceil(epochs / 4), math.ceil(epochs / 10)}
-    return sorted(parts | ({1} if limited else set()), reverse=True)
+    lengths = {epochs} if fixed else {epochs, math.ceil(epochs / 4), math.ceil(epochs / 10)}
+    return sorted(lengths | ({1} if limited else set()), reverse=True)
 
 
 def trained_alpha(alpha: float, batch_size: int) -> float:
@@ -147,14 +152,14 @@ def recipes(
     if shape is not None:
         wished = _wished(conformal, shape, classes)
         conformal = wished + conformal if method == "conftr" else conformal + wished
-    found = {
+    every = {
         "auto": plain + _ranked(lengths) + conformal,
         "cross-entropy": plain,
         "conftr": conformal + plain,  # cross-entropy to compare with
     }[method]
     if learning_rate is None:
-        return found
-    return [replace(recipe, learning_rate=float(learning_rate)) for recipe in found]
+        return every
+    return [replace(recipe, learning_rate=float(learning_rate)) for recipe in every]
 
 
 def _cross_entropy(lengths: Sequence[int]) -> list[Recipe]:
@@ -226,14 +231,14 @@ def _conformal(alpha: float, classes: int, lengths: Sequence[int]) -> list[Recip
 
 
 def _recipe(objective: ConfTr, classes: int, epochs: int, row: _Row) -> Recipe:
-    own: dict[str, Any] = {
+    varied: dict[str, Any] = {
         "temperature": row.temperature,
         "cross_entropy_weight": row.cross_entropy,
         "class_weights": np.ones(classes),
     }
     if objective.loss_matrix is not None:
-        own["loss_matrix"] = np.eye(classes) * row.class_loss
-    return Recipe(CONFORMAL, objective, epochs, row.learning_rate, row.weight_decay, own)
+        varied["loss_matrix"] = np.eye(classes) * row.class_loss
+    return Recipe(CONFORMAL, objective, epochs, row.learning_rate, row.weight_decay, varied)
 
 
 def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -> list[Recipe]:
@@ -242,9 +247,9 @@ def _wished(conformal: Sequence[Recipe], shape: Shape, classes: Sequence[Any]) -
     if len(classes) <= MANY:
         changes["loss_matrix"] = shape.loss_matrix(classes)
     return [
-        replace(recipe, family=WISHED, own={**recipe.own, **changes})
+        replace(recipe, family=WISHED, varied={**recipe.varied, **changes})
         for recipe in conformal
-        if "loss_matrix" not in recipe.own or recipe.own["loss_matrix"].any()
+        if "loss_matrix" not in recipe.varied or recipe.varied["loss_matrix"].any()
     ]
 
 
@@ -256,9 +261,9 @@ def _operations(model: Model, inputs: tuple[int, ...]) -> float:
         return model.apply(params, state, x, False)[0]
 
     params, state = jax.eval_shape(model.init, jax.random.key(0))
-    one = jax.eval_shape(lambda: np.zeros((1, *inputs), np.float32))
-    found = jax.jit(forward).lower(params, state, one).cost_analysis()
-    return float((found or {}).get("flops", 0.0)) or 1.0
+    example = jax.eval_shape(lambda: np.zeros((1, *inputs), np.float32))
+    analysis = jax.jit(forward).lower(params, state, example).cost_analysis()
+    return float((analysis or {}).get("flops", 0.0)) or 1.0
 
 
 def _power_of_two(value: float, rounded: Any) -> int:

@@ -54,15 +54,15 @@ class Refined(NamedTuple):
 
 def refine(recipes: Sequence[Recipe], materials: Materials, search: Search) -> Refined:
     """Search around each recipe, and train what was found, as far as time allows."""
-    found = {}
+    by_recipe = {}
     try:
         for recipe in recipes if len(search.held) else ():
-            found[recipe] = _tuned(recipe, materials, search)
+            by_recipe[recipe] = _tuned(recipe, materials, search)
     except TimeIsUp:
         pass
     better = [
         _with(recipe, tuned.tried[0].settings)
-        for recipe, tuned in found.items()
+        for recipe, tuned in by_recipe.items()
         if tuned.tried[0] != tuned.given
     ]
     networks = candidates.train(
@@ -71,7 +71,7 @@ def refine(recipes: Sequence[Recipe], materials: Materials, search: Search) -> R
     account = {
         "settings": search.n,
         "rows": len(search.held),
-        "found": {recipe.family: _told(tuned) for recipe, tuned in found.items()},
+        "found": {recipe.family: _as_json(tuned) for recipe, tuned in by_recipe.items()},
     }
     return Refined(networks, account)
 
@@ -92,7 +92,7 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
         materials.inputs[search.held],
         search.measure,
     )
-    objective = replace(recipe.objective, **recipe.own) if recipe.own else recipe.objective
+    objective = replace(recipe.objective, **recipe.varied) if recipe.varied else recipe.objective
     sgd = SGD(recipe.learning_rate, weight_decay=recipe.weight_decay, schedule=cosine)
     plan = Plan(recipe.epochs, min(materials.batch_size, len(search.rows)), sgd)
     with in_silence(True):
@@ -102,10 +102,10 @@ def _tuned(recipe: Recipe, materials: Materials, search: Search) -> Tuned:
 def _with(recipe: Recipe, settings: Mapping[str, float]) -> Recipe:
     """The recipe with settings of the optimiser, which it names itself, and of its objective."""
     rates: dict[str, Any] = {name: settings[name] for name in settings if name in fields(recipe)}
-    own = {name: settings[name] for name in settings if name not in rates}
-    return replace(recipe, **rates, own={**recipe.own, **own})
+    varied = {name: settings[name] for name in settings if name not in rates}
+    return replace(recipe, **rates, varied={**recipe.varied, **varied})
 
 
-def _told(tuned: Tuned) -> dict[str, Any]:
+def _as_json(tuned: Tuned) -> dict[str, Any]:
     best = tuned.tried[0]
     return {"measure": best.size, "measure_before": tuned.given.size, **best.settings}

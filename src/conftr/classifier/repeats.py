@@ -17,7 +17,7 @@ _MANY = 0.01  # of the rows: fewer are not worth a warning
 _KEPT = 2**14  # digests of training rows
 
 
-def told(drawn: Order) -> str:
+def sentence(drawn: Order) -> str:
     """What equal rows are taken for, in a sentence; empty where there are none."""
     if drawn.copies:
         return (
@@ -36,7 +36,7 @@ def told(drawn: Order) -> str:
 def warn_of_copies(drawn: Order) -> None:
     """Say how many rows are copies of others, if they are many."""
     if drawn.copies > _MANY * len(drawn.places):
-        warnings.warn(told(drawn), CalibrationWarning, stacklevel=4)
+        warnings.warn(sentence(drawn), CalibrationWarning, stacklevel=4)
 
 
 def warn_of_unseen_classes(y: npt.NDArray[np.generic], classes: npt.NDArray[np.generic]) -> None:
@@ -77,8 +77,8 @@ class KnownRows:
         """Of these rows; none where rows are equal by chance, as then they tell nothing."""
         if drawn.twins:
             return cls()
-        found = np.unique(drawn.digests[rows])
-        return cls(found[:_KEPT], len(found) <= _KEPT)
+        digests = np.unique(drawn.digests[rows])
+        return cls(digests[:_KEPT], len(digests) <= _KEPT)
 
     def share(self, digests: Digests) -> float:
         """Which share of other rows the model has learned from."""

@@ -68,18 +68,18 @@ class Wishes:
 
     def followed(self, logs: Numbers) -> Numbers:
         """Log-probabilities (n, K) from those without wishes; the likeliest class stays so."""
-        p, found, ranked = np.maximum(np.exp(logs), SMALLEST), logs.copy(), without_ties(logs)
+        p, moved, ranked = np.maximum(np.exp(logs), SMALLEST), logs.copy(), without_ties(logs)
         for wish in self.apart:
             limits = wish.limits(p, ranked)
             for side, limit in zip((wish.first, wish.second), limits, strict=True):
-                found[:, list(side)] = np.minimum(found[:, list(side)], np.log(limit))
+                moved[:, list(side)] = np.minimum(moved[:, list(side)], np.log(limit))
         if self.shrinks:
-            found -= np.log((p * self.size_weights).sum(axis=1, keepdims=True))
+            moved -= np.log((p * self.size_weights).sum(axis=1, keepdims=True))
         top = ranked.argmax(axis=1)[:, None]
-        np.put_along_axis(found, top, -np.inf, axis=1)
-        rest = np.exp(found).sum(axis=1, keepdims=True)
-        np.put_along_axis(found, top, np.log1p(-rest), axis=1)
-        return found
+        np.put_along_axis(moved, top, -np.inf, axis=1)
+        rest = np.exp(moved).sum(axis=1, keepdims=True)
+        np.put_along_axis(moved, top, np.log1p(-rest), axis=1)
+        return moved
 
     @property
     def shrinks(self) -> bool:
@@ -93,7 +93,7 @@ class Wishes:
 
     def to_json(self) -> Json:
         """As plain data."""
-        return {"apart": [asdict(one) for one in self.apart], "sizes": list(self.sizes)}
+        return {"apart": [asdict(wish) for wish in self.apart], "sizes": list(self.sizes)}
 
 
 def without_ties(logs: Numbers) -> Numbers:
@@ -110,21 +110,21 @@ def wishes_of(shape: Shape, classes: Sequence[Any]) -> Wishes:
     return Wishes(tuple(apart), tuple(shape.class_weights(classes).tolist()))
 
 
-def load(told: Json, classes: int) -> Wishes:
+def load(data: Json, classes: int) -> Wishes:
     """The wishes that were saved as these.
 
     Raises:
         MemberError: If they are not about so many classes.
     """
     apart = tuple(
-        Apart(tuple(one["first"]), tuple(one["second"]), one["weight"], one["one_way"])
-        for one in told["apart"]
+        Apart(tuple(wish["first"]), tuple(wish["second"]), wish["weight"], wish["one_way"])
+        for wish in data["apart"]
     )
-    sizes = tuple(told["sizes"])
+    sizes = tuple(data["sizes"])
     sound = len(sizes) == classes and min(sizes) > 0
-    for one in apart:
-        places = {*one.first, *one.second} <= set(range(classes))
-        sound &= bool(one.first and one.second) and places and one.weight > 0
+    for wish in apart:
+        places = {*wish.first, *wish.second} <= set(range(classes))
+        sound &= bool(wish.first and wish.second) and places and wish.weight > 0
     if not sound:
         raise MemberError(f"the wishes of the head do not fit {classes} classes.")
     return Wishes(apart, sizes)
@@ -133,5 +133,5 @@ def load(told: Json, classes: int) -> Wishes:
 def _entry(side: Numbers, price: Numbers) -> Numbers:
     """max_m S_m / (m + price), (n, 1), of a side's probabilities (n, classes of it)."""
     sums = np.cumsum(-np.sort(-side, axis=1), axis=1)
-    found: Numbers = (sums / (np.arange(1, side.shape[1] + 1) + price)).max(axis=1, keepdims=True)
-    return found
+    largest: Numbers = (sums / (np.arange(1, side.shape[1] + 1) + price)).max(axis=1, keepdims=True)
+    return largest

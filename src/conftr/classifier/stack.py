@@ -43,9 +43,9 @@ class Stack:
         logits = self.logits(x)
         return Answers(logits, score(logits))
 
-    def combine(self, said: Sequence[Numbers]) -> Numbers:
+    def combine(self, answers: Sequence[Numbers]) -> Numbers:
         """Logits (n, K) from what each member says of the rows."""
-        return said[0] if self.head is None else self.head.logits(said)
+        return answers[0] if self.head is None else self.head.logits(answers)
 
     @property
     def reader(self) -> Reader:
@@ -60,15 +60,15 @@ class Stack:
     @property
     def words(self) -> str:
         """What it is made of."""
-        return "; ".join(one.words for one in self.members)
+        return "; ".join(member.words for member in self.members)
 
     def files(self) -> Files:
         """Everything as files by name; raises `MemberError` where a member cannot be saved."""
-        told, files = loading.pack(self.members)
+        manifest, files = loading.pack(self.members)
         if self.head is not None:
-            told["head"] = self.head.to_json()
+            manifest["head"] = self.head.to_json()
             files |= self.head.files()
-        return files | {MANIFEST: json.dumps(told, indent=1).encode()}
+        return files | {MANIFEST: json.dumps(manifest, indent=1).encode()}
 
 
 def load(files: Files, classes: int, build: Build | None = None) -> Stack:
@@ -76,11 +76,11 @@ def load(files: Files, classes: int, build: Build | None = None) -> Stack:
 
     build: makes the network of PyTorch that is among its members, if one is.
     """
-    told = json.loads(files[MANIFEST])
-    members = loading.unpack(told, files, build)
-    if "head" not in told:
+    manifest = json.loads(files[MANIFEST])
+    members = loading.unpack(manifest, files, build)
+    if "head" not in manifest:
         return Stack(members, None)
-    return Stack(members, head.load(told["head"], files, len(members), classes))
+    return Stack(members, head.load(manifest["head"], files, len(members), classes))
 
 
 def logits_of(
@@ -95,11 +95,11 @@ def logits_of(
         x: The rows.
         report, rows: As in `read`.
     """
-    members = {id(one): one for stack in stacks for one in stack.members}
-    readers = {id(one.reader): one.reader for one in members.values()}
+    members = {id(member): member for stack in stacks for member in stack.members}
+    readers = {id(member.reader): member.reader for member in members.values()}
     inputs = {key: read(reader, x, report, rows) for key, reader in readers.items()}
-    said = {key: one.answers(inputs[id(one.reader)]) for key, one in members.items()}
-    return [stack.combine([said[id(one)] for one in stack.members]) for stack in stacks]
+    answers = {key: member.answers(inputs[id(member.reader)]) for key, member in members.items()}
+    return [stack.combine([answers[id(member)] for member in stack.members]) for stack in stacks]
 
 
 def read(reader: Any, x: Any, report: Report | None, rows: str) -> Any:

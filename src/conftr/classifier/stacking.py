@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.classifier import head
-from conftr.classifier.asked_members import fitted_elsewhere, suitable
 from conftr.classifier.choosing import Candidate, Tried, costs
 from conftr.classifier.choosing_head import (
     ChosenHead,
@@ -22,6 +21,7 @@ from conftr.classifier.choosing_head import (
     choose_head,
     question_of,
 )
+from conftr.classifier.choosing_members import fitted_elsewhere, suitable
 from conftr.classifier.cross_fitting import (
     FOLDS,
     CrossFitted,
@@ -62,9 +62,9 @@ class FittedStack(NamedTuple):
     left_out: list[LeftOut]
     seconds: dict[str, float]
 
-    def with_head(self, own: head.Head) -> Stack:
+    def with_head(self, other: head.Head) -> Stack:
         """The same members under another of the heads that were tried."""
-        return Stack(self.stack.members, own)
+        return Stack(self.stack.members, other)
 
 
 def fit_stack(
@@ -89,13 +89,13 @@ def fit_stack(
     Raises:
         ValueError: If no member could be fitted.
     """
-    found, hopeless = suitable(rows) if members is None else (list(members), [])
-    if len(found) == 1 and task.shape is None and _is_of_the_user(found[0]):
-        return _fit_once(found[0], rows, task)
-    _encode(found, rows, task)
+    to_fit, hopeless = suitable(rows) if members is None else (list(members), [])
+    if len(to_fit) == 1 and task.shape is None and _is_of_the_user(to_fit[0]):
+        return _fit_once(to_fit[0], rows, task)
+    _encode(to_fit, rows, task)
     folds = divide(rows.labels, FOLDS, task.seed, examples)
     fitted, left = cross_fit(
-        found,
+        to_fit,
         rows,
         folds,
         seed=task.seed,
@@ -110,7 +110,7 @@ def fit_stack(
 
 def _encode(members: Sequence[Member], rows: MemberRows, task: StackTask) -> None:
     """Let a frozen encoder read the rows, before anything is fitted and with word of how far."""
-    if not any(isinstance(one, OnFeatures) for one in members):
+    if not any(isinstance(member, OnFeatures) for member in members):
         return
     reader = reader_of(rows)
     rows.read_by(reader, lambda x: read(reader, x, task.report, "training rows"))
@@ -129,9 +129,9 @@ def _fit_once(member: Member, rows: MemberRows, task: StackTask) -> FittedStack:
             task.report(member.name, done, total)
 
     fold = Fold(every, every[:0])
-    (found,) = member.fit(rows, [fold], seed=task.seed, progress=progress)
+    (fitted,) = member.fit(rows, [fold], seed=task.seed, progress=progress)
     seconds = {member.name: time.monotonic() - begun}
-    return FittedStack(Stack((found,), None), {}, None, [], seconds)
+    return FittedStack(Stack((fitted,), None), {}, None, [], seconds)
 
 
 def finish(
@@ -142,57 +142,57 @@ def finish(
     left: Sequence[LeftOut] = (),
 ) -> FittedStack:
     """Find the head of members that are fitted; the same members can serve several tasks."""
-    seconds = {one.member.name: one.seconds for one in fitted}
+    seconds = {each.member.name: each.seconds for each in fitted}
     if len(fitted) == 1 and task.shape is None:
         return FittedStack(Stack((fitted[0].member,), None), {}, None, list(left), seconds)
     known = known_out_of_fold(labels, folds)
-    chosen = choose_head([one.logits for one in fitted], labels, task, known)
+    chosen = choose_head([each.logits for each in fitted], labels, task, known)
     question = question_of(labels[known], task, known)
     alone = {
-        one.member.name: (
-            MeasuredModel(one.member.name, float(costs(one.logits[known], question).mean())),
-            Stack((one.member,), None),
+        each.member.name: (
+            MeasuredModel(each.member.name, float(costs(each.logits[known], question).mean())),
+            Stack((each.member,), None),
         )
-        for one in fitted
+        for each in fitted
     }
     members = tuple(fitted[i].member for i in chosen.places)
     return FittedStack(Stack(members, chosen.head), alone, chosen, list(left), seconds)
 
 
-def described(found: FittedStack, n: int) -> DescribedStack:
+def described(fitted: FittedStack, n: int) -> DescribedStack:
     """What a classifier keeps of a stack that was fitted on n training rows."""
-    left = "".join(f" {one.name} was left out: {one.why}" for one in found.left_out)
-    if found.chosen is None:
-        (member,) = found.stack.members
+    left = "".join(f" {skipped.name} was left out: {skipped.why}" for skipped in fitted.left_out)
+    if fitted.chosen is None:
+        (member,) = fitted.stack.members
         words = f"{member.words}, fitted on {n:,} examples." if n else f"{member.words}, as given."
-        kept = Candidate(member.name, words, None, found.stack)
+        kept = Candidate(member.name, words, None, fitted.stack)
         why = f"It is all that was fitted.{left}" if left else "It was asked for."
         return DescribedStack((kept,), (), (), why)
-    sizes = {one.name: one.size for one in found.chosen.measured}
-    name = found.chosen.head.name
-    kept = Candidate(name, _words(found.stack, sizes[name], n), sizes[name], found.stack)
-    alone = [_alone(*one, n) for one in found.alone.values()]
+    sizes = {model.name: model.size for model in fitted.chosen.measured}
+    name = fitted.chosen.head.name
+    kept = Candidate(name, _words(fitted.stack, sizes[name], n), sizes[name], fitted.stack)
+    alone = [_alone(*pair, n) for pair in fitted.alone.values()]
     tried = [
         *(Tried(name, f"{size:.3f} on {n:,} training rows.", size) for name, size in sizes.items()),
-        *(Tried(one.name, one.words, one.inefficiency) for one in alone),
+        *(Tried(candidate.name, candidate.words, candidate.inefficiency) for candidate in alone),
     ]
-    compared = [kept, *_unwished(found, sizes, n), *_best(alone)]
-    return DescribedStack(tuple(compared), tuple(tried), _dial(found), found.chosen.why + left)
+    compared = [kept, *_unwished(fitted, sizes, n), *_best(alone)]
+    return DescribedStack(tuple(compared), tuple(tried), _dial(fitted), fitted.chosen.why + left)
 
 
-def fingerprint(rows: MemberRows, found: Stack) -> str | None:
+def fingerprint(rows: MemberRows, stack: Stack) -> str | None:
     """The digest of training rows as members read them; None where they are read as given."""
-    if isinstance(found.reader, AsGiven):
+    if isinstance(stack.reader, AsGiven):
         return None
     return digests.of_arrays(rows.inputs, rows.labels)
 
 
 def _words(stack: Stack, size: float, n: int) -> str:
-    weights = "" if stack.head is None else _told_weights(stack)
+    weights = "" if stack.head is None else _weights_in_words(stack)
     return f"{stack.words}{weights}; {size:.3f} on {n:,} out-of-fold training rows."
 
 
-def _told_weights(stack: Stack) -> str:
+def _weights_in_words(stack: Stack) -> str:
     assert stack.head is not None
     return f" (weights {', '.join(f'{weight:.2f}' for weight in stack.head.weights)})"
 
@@ -206,24 +206,26 @@ def _best(alone: Sequence[Candidate]) -> list[Candidate]:
     """The best of several members alone; a single member has no other beside it."""
     if len(alone) < 2:
         return []
-    return [min(alone, key=lambda one: one.inefficiency or 0.0)]
+    return [min(alone, key=lambda candidate: candidate.inefficiency or 0.0)]
 
 
-def _unwished(found: FittedStack, sizes: dict[str, float], n: int) -> list[Candidate]:
+def _unwished(fitted: FittedStack, sizes: dict[str, float], n: int) -> list[Candidate]:
     """The head without wishes, where there are some."""
-    assert found.chosen is not None
-    own = found.chosen.by_weight.get(0.0)
-    if own is None:
+    assert fitted.chosen is not None
+    plain = fitted.chosen.by_weight.get(0.0)
+    if plain is None:
         return []
-    stack = found.with_head(own)
-    return [Candidate("without wishes", _words(stack, sizes[own.name], n), sizes[own.name], stack)]
+    stack = fitted.with_head(plain)
+    return [
+        Candidate("without wishes", _words(stack, sizes[plain.name], n), sizes[plain.name], stack)
+    ]
 
 
-def _dial(found: FittedStack) -> tuple[DialPoint, ...]:
+def _dial(fitted: FittedStack) -> tuple[DialPoint, ...]:
     """A stack for each point of the curve of wishes."""
-    assert found.chosen is not None
-    heads, chosen = found.chosen.by_weight, found.chosen.point
+    assert fitted.chosen is not None
+    heads, chosen = fitted.chosen.by_weight, fitted.chosen.point
     return tuple(
-        DialPoint(one, found.with_head(heads[one.weight]), one == chosen)
-        for one in found.chosen.curve
+        DialPoint(point, fitted.with_head(heads[point.weight]), point == chosen)
+        for point in fitted.chosen.curve
     )

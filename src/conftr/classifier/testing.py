@@ -51,15 +51,15 @@ def evidence_of(
 
     turned, chosen = getattr(clf, "dial_", ()), clf.candidates_[0].stack
     count, models = len(clf.candidates_), [*clf.candidates_, *turned]
-    stacks = [one.stack for one in models]
+    stacks = [model.stack for model in models]
     answers = answers_of(stacks, X, clf.score_, clf.progress, "test rows")
     standings = [
-        one.calibration.standing(said.scores, places)
-        for one, said in zip(models, answers, strict=True)
+        model.calibration.standing(answer.scores, places)
+        for model, answer in zip(models, answers, strict=True)
     ]
     shown = tuple(
-        ShownCandidate(one.name, one.words, standing, probabilities(said.logits))
-        for one, standing, said in zip(clf.candidates_, standings, answers, strict=False)
+        ShownCandidate(candidate.name, candidate.words, standing, probabilities(answer.logits))
+        for candidate, standing, answer in zip(clf.candidates_, standings, answers, strict=False)
     )
     evidence = Evidence(
         classes=tuple(str(name) for name in names),
@@ -90,12 +90,14 @@ def _price(
     """What each weight of the wishes gives on the test examples."""
     if evidence.unwanted is None:
         return ()
-    found = []
-    for one, standing in zip(turned, standings, strict=True):
+    points = []
+    for turned_point, standing in zip(turned, standings, strict=True):
         sets = evidence.made(standing, evidence.alpha)
         share, size = mixed(sets, evidence.labels, evidence.unwanted), sets.sum(axis=1).mean()
-        found.append(PricePoint(one.point.weight, share, float(size), one.chosen))
-    return tuple(found)
+        points.append(
+            PricePoint(turned_point.point.weight, share, float(size), turned_point.chosen)
+        )
+    return tuple(points)
 
 
 def _wishes(shape: Shape, turned: Sequence[DialPoint]) -> tuple[str, ...]:
@@ -104,12 +106,15 @@ def _wishes(shape: Shape, turned: Sequence[DialPoint]) -> tuple[str, ...]:
         f"shrink {shown_name(repr(name))} (weight {weight:g})"
         for name, weight in shape.shrink.items()
     ]
-    found = next((one.point.weight for one in turned if one.chosen), 1.0)
+    chosen_weight = next((point.point.weight for point in turned if point.chosen), 1.0)
     # `Shape` has written every wish out as `Avoid` or `Separate`.
     others: Any = (*shape.avoid, *shape.separate)
     return (
         *shrink,
-        *(f"{wish} (weight {found if wish.weight is None else wish.weight:g})" for wish in others),
+        *(
+            f"{wish} (weight {chosen_weight if wish.weight is None else wish.weight:g})"
+            for wish in others
+        ),
     )
 
 

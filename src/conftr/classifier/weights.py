@@ -36,8 +36,8 @@ def of_classes(class_weight: Any, y: npt.NDArray[Any], classes: Classes) -> Weig
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        found, places, counts = np.unique(y, return_inverse=True, return_counts=True)
-        return len(y) / (len(found) * counts[places])
+        present, places, counts = np.unique(y, return_inverse=True, return_counts=True)
+        return len(y) / (len(present) * counts[places])
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f'class_weight must be None, "balanced" or a weight for each class by its name; got '
@@ -54,10 +54,10 @@ def of_classes(class_weight: Any, y: npt.NDArray[Any], classes: Classes) -> Weig
 
 def product(*weights: Weights | None) -> Weights | None:
     """All of the weights that there are, multiplied; they must not all be 0."""
-    given = [one for one in weights if one is not None]
+    given = [each for each in weights if each is not None]
     if not given:
         return None
-    found: Weights = np.prod(given, axis=0)
-    if not found.any():
+    whole: Weights = np.prod(given, axis=0)
+    if not whole.any():
         raise ValueError("the weights of the rows that train must not all be 0.")
-    return found
+    return whole

@@ -115,7 +115,7 @@ def fit(
         chosen = Chosen(0.1 if alpha is None else alpha, {})
         if settings:
             chosen = chosen_for_fit(
-                read_settings(settings), given, file, alpha=alpha, seed=seed, texts=wanted.texts
+                read_settings(settings), given, file, alpha=alpha, seed=seed, texts=roles.texts
             )
         training = {"method": str(method), "members": "one-network" if quick else members}
         clf = ConformalClassifier(

@@ -101,8 +101,8 @@ def split(examples: Examples, *sizes: int) -> tuple[Examples, ...]:
         )
     order = permutation(len(examples.y))
     ends = np.cumsum(sizes)
-    parts = [order[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-    return tuple(Examples(examples.x[rows], examples.y[rows]) for rows in parts)
+    places = [order[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    return tuple(Examples(examples.x[rows], examples.y[rows]) for rows in places)
 
 
 def permutation(n: int, seed: int = SPLIT_SEED) -> npt.NDArray[np.intp]:

@@ -105,9 +105,9 @@ def _status(fault: OSError) -> int:
 def _check(archive: Path, checksum: str) -> None:
     algorithm, _, expected = checksum.partition(":")
     with archive.open("rb") as contents:
-        found = hashlib.file_digest(contents, algorithm).hexdigest()
-    if found != expected:
-        raise DataError(f"the {algorithm} of {archive.name} must be {expected}, got {found}")
+        computed = hashlib.file_digest(contents, algorithm).hexdigest()
+    if computed != expected:
+        raise DataError(f"the {algorithm} of {archive.name} must be {expected}, got {computed}")
 
 
 def _host(address: str) -> str:

@@ -64,21 +64,21 @@ def _try(source: Source, lacking: list[File], folder: Path, progress: bool) -> l
 
 def _adopt(file: File, staging: Path, folder: Path) -> str:
     """Move a file that was got into its place if it is the right one; if not, what is wrong."""
-    found = files.find(file, staging)
-    if found is None:
+    fetched = files.find(file, staging)
+    if fetched is None:
         return ""
-    fault = _fault(file, found)
+    fault = _fault(file, fetched)
     if fault:
-        found.unlink()
-        return f"{found.name}: {fault}"
+        fetched.unlink()
+        return f"{fetched.name}: {fault}"
     _remove(file, folder)
-    found.replace(folder / found.name)
+    fetched.replace(folder / fetched.name)
     return ""
 
 
-def _fault(file: File, found: Path) -> str:
+def _fault(file: File, fetched: Path) -> str:
     try:
-        return files.difference(file, files.plain(found))
+        return files.difference(file, files.plain(fetched))
     except DataError as fault:
         return str(fault)
 

@@ -78,7 +78,7 @@ def _last_line(output: bytes) -> str:
 
 
 def _only(folder: Path, pattern: str, command: Sequence[str]) -> Path:
-    found = list(folder.glob(pattern))
-    if len(found) != 1:
-        raise DataError(f"`{' '.join(command)}` must leave one {pattern} file, got {len(found)}")
-    return found[0]
+    matching = list(folder.glob(pattern))
+    if len(matching) != 1:
+        raise DataError(f"`{' '.join(command)}` must leave one {pattern} file, got {len(matching)}")
+    return matching[0]

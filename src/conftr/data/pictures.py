@@ -131,8 +131,8 @@ def decoded(path: Path, shape: Shape) -> Pixels:
 def digest(path: Path) -> np.uint64:
     """64 bits of the BLAKE2 hash of a file."""
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8))
-    return np.uint64(int.from_bytes(found.digest(), "little"))
+        hashed = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8))
+    return np.uint64(int.from_bytes(hashed.digest(), "little"))
 
 
 def _plain(image: Any, mode: str) -> Any:
@@ -168,8 +168,8 @@ def _opened(path: Path) -> Iterator[Any]:
     except MemoryError:
         raise PictureError("does not fit into memory") from None
     except Exception as fault:  # what decoders raise on broken files is of every kind
-        said = str(fault).splitlines()[0] if str(fault) else type(fault).__name__
-        raise PictureError(f"is broken ({said})") from fault
+        reason = str(fault).splitlines()[0] if str(fault) else type(fault).__name__
+        raise PictureError(f"is broken ({reason})") from fault
 
 
 def _check_file(path: Path) -> None:

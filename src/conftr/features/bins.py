@@ -44,22 +44,22 @@ class Binned:
     @property
     def inputs(self) -> tuple[int, ...]:
         """The shape of one encoded row."""
-        return (self.spread.inputs[0] + sum(max(0, len(own) - 1) for own in self.edges),)
+        return (self.spread.inputs[0] + sum(max(0, len(edges) - 1) for edges in self.edges),)
 
     def encode(self, matrix: Doubles) -> Encoded:
         """(n, d) -> (n, width) in float32; a missing number has no bin."""
         columns = zip(self.spread.numeric, self.edges, strict=True)
-        parts = [_bins(matrix[:, j], own) for j, own in columns if len(own) > 1]
-        return np.concatenate([self.spread.encode(matrix), *parts], axis=1)
+        bins = [_bins(matrix[:, j], edges) for j, edges in columns if len(edges) > 1]
+        return np.concatenate([self.spread.encode(matrix), *bins], axis=1)
 
     def to_json(self) -> Json:
         """As plain data."""
-        return self.spread.to_json() | {"edges": [own.tolist() for own in self.edges]}
+        return self.spread.to_json() | {"edges": [edges.tolist() for edges in self.edges]}
 
     @classmethod
     def from_json(cls, data: Json) -> Binned:
         """What was written as this."""
-        edges = tuple(np.array(own, np.float64) for own in data["edges"])
+        edges = tuple(np.array(column, np.float64) for column in data["edges"])
         return cls(Spread.from_json(data), edges)
 
 
@@ -73,5 +73,5 @@ def _edges(column: npt.NDArray[Any]) -> Doubles:
 
 def _bins(column: npt.NDArray[Any], edges: Doubles) -> Encoded:
     x = np.nan_to_num(column, nan=edges[0])[:, None]
-    found: Encoded = np.clip((x - edges[:-1]) / np.diff(edges), 0, 1).astype(np.float32)
-    return found
+    filled: Encoded = np.clip((x - edges[:-1]) / np.diff(edges), 0, 1).astype(np.float32)
+    return filled

@@ -73,8 +73,8 @@ def learn(x: Any, texts: Sequence[str] | None = None) -> Matrix:
         return TextColumns.learn(x, named) if named else FrameColumns.learn(x)
     if isinstance(x, PictureFiles):
         return frozen_pictures.frozen_pictures()
-    found = learn_encoding(x)
-    return found if isinstance(found, Images) else Columns.learn(x)
+    encoding = learn_encoding(x)
+    return encoding if isinstance(encoding, Images) else Columns.learn(x)
 
 
 def from_json(data: Json) -> Matrix:
@@ -85,9 +85,9 @@ def from_json(data: Json) -> Matrix:
         return frozen_pictures.from_json(data)
     if data["kind"] == "text columns":
         return TextColumns.from_json(data)
-    found = encoding_from_json(data["frame"] if data["kind"] == "frame columns" else data)
-    if isinstance(found, Frame):
-        return FrameColumns(found)
-    if isinstance(found, Images):
-        return found
+    encoding = encoding_from_json(data["frame"] if data["kind"] == "frame columns" else data)
+    if isinstance(encoding, Frame):
+        return FrameColumns(encoding)
+    if isinstance(encoding, Images):
+        return encoding
     raise ValueError(f"there is no reader of rows of kind {data['kind']!r}.")

@@ -57,9 +57,9 @@ class Numbers:
         missing = np.isnan(values)
         np.copyto(values, (self.fill - self.shift) * self.scale, where=missing)
         np.clip(values, -_FARTHEST, _FARTHEST, out=values)
-        found = np.empty((len(values), self.width), np.float32)
-        found[:, : len(self.shift)], found[:, len(self.shift) :] = values, missing[:, self.gaps]
-        return found
+        encoded = np.empty((len(values), self.width), np.float32)
+        encoded[:, : len(self.shift)], encoded[:, len(self.shift) :] = values, missing[:, self.gaps]
+        return encoded
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -110,8 +110,8 @@ class Levels:
         """Places among the levels (n,), -1 for none of them, and gaps (n,) -> (n, width)."""
         if self.gap:
             places = np.where(missing, len(self.levels), places)
-        found: Encoded = (places[:, None] == np.arange(self.width)).astype(np.float32)
-        return found
+        encoded: Encoded = (places[:, None] == np.arange(self.width)).astype(np.float32)
+        return encoded
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -125,7 +125,7 @@ class Levels:
             ValueError: If these are no levels, each once, or `gap` is neither true nor false.
         """
         levels, gap = data["levels"], data["gap"]
-        texts = isinstance(levels, list) and all(isinstance(one, str) for one in levels)
+        texts = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
         if not texts or len(set(levels)) < len(levels) or not isinstance(gap, bool):
             raise ValueError(
                 f"levels of a column must be different texts, and gap true or false; got "

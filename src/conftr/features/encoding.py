@@ -83,8 +83,8 @@ class Images:
     def to_json(self) -> Json:
         """As plain data."""
         shift, scale = (np.asarray(value).tolist() for value in (self.shift, self.scale))
-        told = {"kind": "images", "inputs": list(self.inputs), "shift": shift, "scale": scale}
-        return told | {"of_bytes": self.of_bytes}
+        data = {"kind": "images", "inputs": list(self.inputs), "shift": shift, "scale": scale}
+        return data | {"of_bytes": self.of_bytes}
 
 
 Encoding: TypeAlias = Array | Images | Frame

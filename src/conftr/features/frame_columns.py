@@ -42,8 +42,8 @@ class FrameColumns:
     def levels(self) -> dict[int, int]:
         """The columns of the matrix that are categories, and how many levels each has."""
         first = len(self.frame.numeric)
-        found = self.frame.levels.values()
-        return {first + i: len(one.levels) for i, one in enumerate(found)}
+        columns = self.frame.levels.values()
+        return {first + i: len(column.levels) for i, column in enumerate(columns)}
 
     @classmethod
     def learn(cls, x: Any) -> FrameColumns:
@@ -57,7 +57,7 @@ class FrameColumns:
         opened, known = frames.opened(x), self.frame
         frames.check_columns(opened.columns, known.names)
         numbers = frames._doubles(opened, known.numeric)
-        codes = [_codes(one, opened[name]) for name, one in known.levels.items()]
+        codes = [_codes(levels, opened[name]) for name, levels in known.levels.items()]
         return np.concatenate([numbers, *(column[:, None] for column in codes)], axis=1)
 
     def to_json(self) -> Json:

@@ -31,7 +31,7 @@ class Frame:
     @property
     def inputs(self) -> tuple[int, ...]:
         """The shape of one encoded row."""
-        return (self.numbers.width + sum(one.width for one in self.levels.values()),)
+        return (self.numbers.width + sum(column.width for column in self.levels.values()),)
 
     def encode(self, x: Any) -> Encoded:
         """A frame of n rows -> (n, width) in float32."""
@@ -39,9 +39,9 @@ class Frame:
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
         frame = opened(x)
         check_columns(frame.columns, self.names)
-        parts = [self.numbers.encode(_doubles(frame, self.numeric))]
-        parts += [_encode(one, frame[name]) for name, one in self.levels.items()]
-        return np.concatenate(parts, axis=1)
+        encoded = [self.numbers.encode(_doubles(frame, self.numeric))]
+        encoded += [_encode(column, frame[name]) for name, column in self.levels.items()]
+        return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -50,13 +50,13 @@ class Frame:
             "names": list(self.names),
             "numeric": list(self.numeric),
             "numbers": self.numbers.to_json(),
-            "levels": {name: one.to_json() for name, one in self.levels.items()},
+            "levels": {name: column.to_json() for name, column in self.levels.items()},
         }
 
     @classmethod
     def from_json(cls, data: Json) -> Frame:
         """What was written as this."""
-        levels = {name: Levels.from_json(one) for name, one in data["levels"].items()}
+        levels = {name: Levels.from_json(column) for name, column in data["levels"].items()}
         numbers, numeric = Numbers.from_json(data["numbers"]), data["numeric"]
         if sorted(data["names"]) != sorted([*numeric, *levels]):
             raise ValueError("each column of a frame must be one of numbers or have levels")
@@ -76,18 +76,18 @@ def learn(x: Any) -> Frame:
     numeric = tuple(name for name in frame.columns if _is_numeric(frame[name]))
     known = set(numeric)
     levels = {name: _learn_levels(frame[name]) for name in frame.columns if name not in known}
-    found = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
-    if found.inputs == (0,):
-        empty = checks.listed(map(repr, found.names))
+    encoding = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
+    if encoding.inputs == (0,):
+        empty = checks.listed(map(repr, encoding.names))
         raise ValueError(f"X holds nothing to learn from: {empty} are empty.")
-    return found
+    return encoding
 
 
-def check_columns(found: Sequence[str], names: Sequence[str]) -> None:
+def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
     """Raise unless a frame has the columns `names` that it had in fit, in any order."""
-    there, known = set(found), set(names)
+    there, known = set(columns), set(names)
     lacks = [name for name in names if name not in there]
-    extra = [name for name in found if name not in known]
+    extra = [name for name in columns if name not in known]
     if lacks or extra:
         faults = [f"lacks {checks.listed(map(repr, lacks))}"] * bool(lacks)
         unseen = checks.listed(map(repr, extra))
@@ -158,19 +158,19 @@ def _doubles(frame: Any, columns: Sequence[str]) -> Doubles:
     """Columns as doubles (n, len(columns)), nan where missing."""
     import narwhals.stable.v2 as nw
 
-    found = np.empty((len(frame), len(columns)))
+    doubles = np.empty((len(frame), len(columns)))
     for i, name in enumerate(columns):
         try:
-            found[:, i] = frame[name].cast(nw.Float64).to_numpy()
+            doubles[:, i] = frame[name].cast(nw.Float64).to_numpy()
         except Exception as fault:  # every library has its own
             raise ValueError(
                 f"column {name!r} must hold numbers, as it did in fit; it holds "
                 f"{frame[name].dtype}."
             ) from fault
-        if np.isinf(found[:, i]).any():
-            row = np.flatnonzero(np.isinf(found[:, i]))[0]
+        if np.isinf(doubles[:, i]).any():
+            row = np.flatnonzero(np.isinf(doubles[:, i]))[0]
             raise ValueError(f"column {name!r} must hold finite numbers; row {row} is infinite.")
-    return found
+    return doubles
 
 
 def _learn_levels(column: Any) -> Levels:

@@ -51,13 +51,13 @@ class FrozenPictures:
             x: Bytes, or `PictureFiles`.
             progress: Told (pictures done, pictures in all).
         """
-        found, done = np.empty((len(x), _WIDTH), np.float32), 0
+        features, done = np.empty((len(x), _WIDTH), np.float32), 0
         for block in self._blocks(x):
-            found[done : done + len(block)] = _through(block, _side(self.inputs))
+            features[done : done + len(block)] = _through(block, _side(self.inputs))
             done += len(block)
             if progress is not None:
                 progress(done, len(x))
-        return found
+        return features
 
     def _blocks(self, x: Any) -> Iterator[Pixels]:
         if isinstance(x, PictureFiles):
@@ -114,9 +114,9 @@ def from_json(data: Json) -> FrozenPictures:
     Raises:
         EncoderError: If the encoder is not installed, or is another.
     """
-    found = frozen_pictures(tuple(data["inputs"]))
-    Encoder.from_json(data["encoder"]).check(found.encoder)
-    return found
+    reader = frozen_pictures(tuple(data["inputs"]))
+    Encoder.from_json(data["encoder"]).check(reader.encoder)
+    return reader
 
 
 def _side(inputs: tuple[int, ...]) -> int:
@@ -139,6 +139,6 @@ def _through(block: Pixels, side: int) -> Features:
             x = torch.nn.functional.interpolate(
                 x, size=(side, side), mode="bicubic", antialias=max(x.shape[2:]) > side
             )
-        found = efficientnet.pretrained()(x.contiguous(memory_format=torch.channels_last))
-    features: Features = found.numpy()[: len(block)]
+        output = efficientnet.pretrained()(x.contiguous(memory_format=torch.channels_last))
+    features: Features = output.numpy()[: len(block)]
     return features

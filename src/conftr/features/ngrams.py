@@ -47,17 +47,17 @@ class Vocabulary:
     @classmethod
     def learn(cls, texts: Sequence[Hashes], most: int) -> Vocabulary:
         """From the n-grams of each training text."""
-        held = [np.unique(one) for one in texts]
-        found, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
+        held = [np.unique(text) for text in texts]
+        hashes, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
         common = np.flatnonzero(counts >= _FEWEST)
         common = np.sort(common[np.argsort(-counts[common], kind="stable")[:most]])
-        return cls(found[common], counts[common], len(texts))
+        return cls(hashes[common], counts[common], len(texts))
 
     @cached_property
     def weights(self) -> Doubles:
         """How much each n-gram weighs: the rarer, the more."""
-        found: Doubles = np.log((1 + self.texts) / (1 + self.counts)) + 1
-        return found
+        weights: Doubles = np.log((1 + self.texts) / (1 + self.counts)) + 1
+        return weights
 
     def rows(self, texts: Sequence[Hashes]) -> Any:
         """A sparse matrix (n, columns) of rows of length 1, from the n-grams of each text."""
@@ -75,8 +75,8 @@ class Vocabulary:
 
     def to_json(self) -> Json:
         """As plain data; hashes in hexadecimal digits, as JSON has no numbers of 64 bits."""
-        told = self.hashes.astype(">u8").tobytes().hex()
-        return {"hashes": told, "counts": self.counts.tolist(), "texts": self.texts}
+        digits = self.hashes.astype(">u8").tobytes().hex()
+        return {"hashes": digits, "counts": self.counts.tolist(), "texts": self.texts}
 
     @classmethod
     def from_json(cls, data: Json) -> Vocabulary:
@@ -90,7 +90,7 @@ class Vocabulary:
 
 def _owners(texts: Sequence[Hashes]) -> npt.NDArray[np.int64]:
     """The text that each n-gram is of."""
-    return np.repeat(np.arange(len(texts)), [len(one) for one in texts]).astype(np.int64)
+    return np.repeat(np.arange(len(texts)), [len(text) for text in texts]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Ngrams:
     @classmethod
     def learn(cls, texts: Sequence[str], most: int = MOST) -> Ngrams:
         """From cleaned training texts."""
-        return cls(*(Vocabulary.learn(one, most) for one in _both(texts)))
+        return cls(*(Vocabulary.learn(hashes, most) for hashes in _both(texts)))
 
     @property
     def width(self) -> int:
@@ -115,7 +115,9 @@ class Ngrams:
         from scipy import sparse
 
         kinds = zip((self.of_words, self.of_letters), _both(texts), strict=True)
-        return sparse.hstack([own.rows(said) for own, said in kinds], format="csr")
+        return sparse.hstack(
+            [vocabulary.rows(hashes) for vocabulary, hashes in kinds], format="csr"
+        )
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -153,21 +155,21 @@ def _letters(texts: Sequence[str]) -> Iterator[Hashes]:
         ends = np.cumsum([len(text) for text in piece])
         runs = [_runs(signs, length) for length in _LENGTHS]
         for first, end in zip([0, *ends[:-1]], ends, strict=True):
-            own = [
+            of_text = [
                 hashes[first:last][whole[first:last]]
                 for (hashes, whole), length in zip(runs, _LENGTHS, strict=True)
                 if (last := end - length + 1) > first
             ]
-            yield np.concatenate([_NONE, *own])
+            yield np.concatenate([_NONE, *of_text])
 
 
 def _runs(signs: Hashes, length: int) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     """The hash of each run of so many signs, and whether it has no blank but at its ends."""
     count = max(0, len(signs) - length + 1)
-    found, whole = np.full(count, np.uint64(length)), np.ones(count, bool)
+    hashes, whole = np.full(count, np.uint64(length)), np.ones(count, bool)
     for i in range(length):
-        own = signs[i : i + count]
-        found = found * _FACTOR + own
+        letters = signs[i : i + count]
+        hashes = hashes * _FACTOR + letters
         if 0 < i < length - 1:
-            whole &= own != _BLANK
-    return mixed(found), whole
+            whole &= letters != _BLANK
+    return mixed(hashes), whole

@@ -82,7 +82,7 @@ def by_chance(x: Any) -> bool:
     columns = np.flatnonzero(varied)
     if len(columns) == 1 and frames.is_frame(x):
         return not _are_sentences(frames.opened(x), int(columns[0]))
-    return len(columns) < 2 or any(_explained(parts) for parts in _cut(x, columns))
+    return len(columns) < 2 or any(_explained(thirds) for thirds in _cut(x, columns))
 
 
 def mixed(keys: Digests) -> Digests:
@@ -96,39 +96,39 @@ def mixed(keys: Digests) -> Digests:
 def _cut(x: Any, columns: npt.NDArray[np.intp]) -> Iterator[list[Digests]]:
     """Digests of what rows hold in each third of the columns, for several orders of the columns."""
     orders = [columns, *(columns[permutation(len(columns), k)] for k in range(1, _CUTS))]
-    thirds = [[part for part in np.array_split(one, 3) if len(part)] for one in orders]
+    thirds = [[part for part in np.array_split(order, 3) if len(part)] for order in orders]
     numbers = np.arange(len(columns), dtype=np.uint64) * STEP
-    sums: list[list[list[Digests]]] = [[[] for _ in parts] for parts in thirds]
+    sums: list[list[list[Digests]]] = [[[] for _ in of_order] for of_order in thirds]
     for block in _blocks(x):
         block[:, columns] = mixed(block[:, columns] ^ mixed(numbers))
-        for parts, own in zip(thirds, sums, strict=True):
-            for part, digested in zip(parts, own, strict=True):
+        for of_order, sums_of_order in zip(thirds, sums, strict=True):
+            for part, digested in zip(of_order, sums_of_order, strict=True):
                 digested.append(block[:, part].sum(axis=1, dtype=np.uint64))
-    for own in sums:
-        yield [np.concatenate(digested) for digested in own]
+    for sums_of_order in sums:
+        yield [np.concatenate(digested) for digested in sums_of_order]
 
 
-def _explained(parts: Sequence[Digests]) -> bool:
+def _explained(thirds: Sequence[Digests]) -> bool:
     """Whether chance explains the pairs of rows that agree in all parts."""
-    everywhere = _agreeing(parts)
-    found = max(_agreeing_by_chance(parts, k, everywhere) for k in range(len(parts)))
-    return found >= _SHARE * everywhere
+    everywhere = _agreeing(thirds)
+    by_chance_alone = max(_agreeing_by_chance(thirds, k, everywhere) for k in range(len(thirds)))
+    return by_chance_alone >= _SHARE * everywhere
 
 
-def _agreeing_by_chance(parts: Sequence[Digests], k: int, everywhere: float) -> float:
+def _agreeing_by_chance(thirds: Sequence[Digests], k: int, everywhere: float) -> float:
     """How many pairs of rows chance makes agree in all parts, judged by those that part k parts."""
-    others = [*parts[:k], *parts[k + 1 :]]
+    others = [*thirds[:k], *thirds[k + 1 :]]
     near = _agreeing(others)
-    given = [[one] for one in others] if len(others) > 1 else [[np.zeros_like(parts[k])]]
+    given = [[third] for third in others] if len(others) > 1 else [[np.zeros_like(thirds[k])]]
     apart = [_agreeing(some) - near for some in given]
-    agree = [_agreeing([*some, parts[k]]) - everywhere for some in given]
+    agree = [_agreeing([*some, thirds[k]]) - everywhere for some in given]
     share = max(a / (b + _FEW) for a, b in zip(agree, apart, strict=True))
     return (near - everywhere) * share / (1 - share)
 
 
-def _agreeing(parts: Sequence[Digests]) -> float:
+def _agreeing(thirds: Sequence[Digests]) -> float:
     """How many pairs of rows agree in these parts."""
-    keys = sum(part * np.uint64(2 * k + 1) for k, part in enumerate(parts))
+    keys = sum(third * np.uint64(2 * k + 1) for k, third in enumerate(thirds))
     counts = np.unique(keys, return_counts=True)[1].astype(np.float64)
     return float(counts @ (counts - 1)) / 2
 
@@ -182,8 +182,8 @@ def _column(column: Any) -> Bits:
         return np.zeros(len(column), np.uint64)
     hashed = _hashed(text.encode("utf-8", "surrogatepass") for text in known)
     digested = hashed.view(np.int64).tolist()
-    found = texts.replace_strict(known, digested, default=0, return_dtype=nw.Int64)
-    return np.asarray(found.to_numpy(), np.int64).view(np.uint64)
+    digests = texts.replace_strict(known, digested, default=0, return_dtype=nw.Int64)
+    return np.asarray(digests.to_numpy(), np.int64).view(np.uint64)
 
 
 def _bits(numbers: Any) -> Bits:

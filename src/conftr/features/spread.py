@@ -41,20 +41,22 @@ class Spread:
     @property
     def inputs(self) -> tuple[int, ...]:
         """The shape of one encoded row."""
-        return (self.numbers.width + sum(one.width for one in self.categories.values()),)
+        return (self.numbers.width + sum(levels.width for levels in self.categories.values()),)
 
     def encode(self, matrix: Doubles) -> Encoded:
         """(n, d) -> (n, width) in float32."""
-        parts = [self.numbers.encode(matrix[:, self.numeric])]
-        parts += [_spread(one, matrix[:, j]) for j, one in self.categories.items()]
-        return np.concatenate(parts, axis=1)
+        encoded = [self.numbers.encode(matrix[:, self.numeric])]
+        encoded += [_spread(levels, matrix[:, j]) for j, levels in self.categories.items()]
+        return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
         """As plain data."""
         return {
             "numeric": self.numeric.tolist(),
             "numbers": self.numbers.to_json(),
-            "categories": [[j, len(one.levels), one.gap] for j, one in self.categories.items()],
+            "categories": [
+                [j, len(column.levels), column.gap] for j, column in self.categories.items()
+            ],
         }
 
     @classmethod

@@ -43,8 +43,8 @@ class TextVectors:
 
     def encode(self, texts: Sequence[str]) -> Doubles:
         """Cleaned texts -> (n, width)."""
-        found = self.topics.encode(texts)
-        return found if self.vectors is None else np.hstack([found, self.vectors.encode(texts)])
+        topics = self.topics.encode(texts)
+        return topics if self.vectors is None else np.hstack([topics, self.vectors.encode(texts)])
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -84,20 +84,20 @@ class TextColumns(_BesideTexts):
     def learn(cls, x: Any, texts: Sequence[str]) -> TextColumns:
         """From training rows and the names of their columns of texts."""
         opened = frames.opened(x)
-        found = {name: TextVectors.learn(cleaned(opened[name])) for name in texts}
+        vectors = {name: TextVectors.learn(cleaned(opened[name])) for name in texts}
         table = _table(opened, texts)
-        if table is None and not any(own.width for own in found.values()):
+        if table is None and not any(column.width for column in vectors.values()):
             raise ValueError(
                 f"X holds nothing to learn from: no two texts of column {texts[0]!r} have a word "
                 f"in common."
             )
-        return cls(tuple(opened.columns), table, found)
+        return cls(tuple(opened.columns), table, vectors)
 
     @property
     def width(self) -> int:
         """How many columns the matrix has."""
-        own = sum(one.width for one in self.texts.values())
-        return own if self.table is None else own + self.table.width
+        width = sum(column.width for column in self.texts.values())
+        return width if self.table is None else width + self.table.width
 
     @property
     def levels(self) -> dict[int, int]:
@@ -107,18 +107,18 @@ class TextColumns(_BesideTexts):
     def encode(self, x: Any) -> Doubles:
         """A frame of n rows -> (n, width); nan is missing."""
         opened = _checked(x, self.names)
-        parts = [] if self.table is None else [self.table.encode(opened.drop(*self.texts))]
-        parts += [own.encode(cleaned(opened[name])) for name, own in self.texts.items()]
-        return np.concatenate(parts, axis=1)
+        blocks = [] if self.table is None else [self.table.encode(opened.drop(*self.texts))]
+        blocks += [column.encode(cleaned(opened[name])) for name, column in self.texts.items()]
+        return np.concatenate(blocks, axis=1)
 
     def to_json(self) -> Json:
         """As plain data."""
-        return {"kind": "text columns"} | _told(self.names, self.table, self.texts)
+        return {"kind": "text columns"} | _as_json(self.names, self.table, self.texts)
 
     @classmethod
     def from_json(cls, data: Json) -> TextColumns:
         """What was written as this."""
-        texts = {name: TextVectors.from_json(own) for name, own in data["texts"].items()}
+        texts = {name: TextVectors.from_json(column) for name, column in data["texts"].items()}
         return cls(tuple(data["names"]), _table_from_json(data["table"]), texts)
 
 
@@ -143,32 +143,32 @@ class NgramColumns(_BesideTexts):
     @property
     def width(self) -> int:
         """How many columns a row has."""
-        own = sum(one.width for one in self.texts.values())
-        return own if self.spread is None else own + self.spread.inputs[0]
+        width = sum(column.width for column in self.texts.values())
+        return width if self.spread is None else width + self.spread.inputs[0]
 
     def encode(self, x: Any) -> SparseRows:
         """A frame of n rows as a sparse matrix (n, width)."""
         from scipy import sparse  # type: ignore[import-untyped]
 
         opened = _checked(x, self.names)
-        parts = [own.encode(cleaned(opened[name])) for name, own in self.texts.items()]
+        blocks = [column.encode(cleaned(opened[name])) for name, column in self.texts.items()]
         if self.table is not None and self.spread is not None:
-            own = self.spread.encode(self.table.encode(opened.drop(*self.texts)))
+            spread = self.spread.encode(self.table.encode(opened.drop(*self.texts)))
             # As long as a text's n-grams are, about.
-            parts.append(sparse.csr_array(own.astype(np.float64) / np.sqrt(own.shape[1])))
-        return SparseRows(sparse.hstack(parts, format="csr"))
+            blocks.append(sparse.csr_array(spread.astype(np.float64) / np.sqrt(spread.shape[1])))
+        return SparseRows(sparse.hstack(blocks, format="csr"))
 
     def to_json(self) -> Json:
         """As plain data."""
         spread = None if self.spread is None else self.spread.to_json()
-        return {"kind": "n-gram columns", "spread": spread} | _told(
+        return {"kind": "n-gram columns", "spread": spread} | _as_json(
             self.names, self.table, self.texts
         )
 
     @classmethod
     def from_json(cls, data: Json) -> NgramColumns:
         """What was written as this."""
-        texts = {name: Ngrams.from_json(own) for name, own in data["texts"].items()}
+        texts = {name: Ngrams.from_json(column) for name, column in data["texts"].items()}
         spread = None if data["spread"] is None else Spread.from_json(data["spread"])
         return cls(tuple(data["names"]), _table_from_json(data["table"]), spread, texts)
 
@@ -204,11 +204,11 @@ def _checked(x: Any, names: Sequence[str]) -> Any:
     return opened
 
 
-def _told(names: Sequence[str], table: FrameColumns | None, texts: Mapping[str, Any]) -> Json:
+def _as_json(names: Sequence[str], table: FrameColumns | None, texts: Mapping[str, Any]) -> Json:
     return {
         "names": list(names),
         "table": None if table is None else table.to_json(),
-        "texts": {name: one.to_json() for name, one in texts.items()},
+        "texts": {name: column.to_json() for name, column in texts.items()},
     }
 
 

@@ -71,7 +71,7 @@ def long_texts(x: Any, columns: Iterable[str]) -> int:
     return sum(isinstance(text, str) and len(text) > LONGEST for text in cells)
 
 
-def told_long(count: int) -> str:
+def long_texts_sentence(count: int) -> str:
     """What the user should know of so many long texts; nothing of none."""
     if not count:
         return ""
@@ -81,9 +81,9 @@ def told_long(count: int) -> str:
 
 def warn_of_long(x: Any, columns: Iterable[str]) -> None:
     """Say so where texts in these columns of a data frame are not read to their end."""
-    told = told_long(long_texts(x, columns))
-    if told:
-        warnings.warn(told, TextWarning, stacklevel=2)
+    sentence = long_texts_sentence(long_texts(x, columns))
+    if sentence:
+        warnings.warn(sentence, TextWarning, stacklevel=2)
 
 
 def as_frame(x: Any) -> Any:
@@ -100,7 +100,7 @@ def as_frame(x: Any) -> Any:
     except ImportError as missing:
         raise ImportError("Texts need polars: pip install 'conftr[text]'.") from missing
     texts = [str(value) if isinstance(value, str) else None for value in values]
-    safe = [None if one is None else one.encode("utf-8", "replace").decode() for one in texts]
+    safe = [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
     return pl.DataFrame({TEXT: pl.Series(safe, dtype=pl.String)})
 
 

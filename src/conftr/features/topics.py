@@ -57,21 +57,21 @@ class Topics:
 
     @cached_property
     def _vectors(self) -> Doubles:
-        found: Doubles = self.loadings * self.scales
-        return found
+        vectors: Doubles = self.loadings * self.scales
+        return vectors
 
     def encode(self, texts: Sequence[str]) -> Doubles:
         """Cleaned texts -> (n, topics). Sparse rows are multiplied one by one."""
-        found: Doubles = self.ngrams.encode(texts) @ self._vectors
-        return found
+        topics: Doubles = self.ngrams.encode(texts) @ self._vectors
+        return topics
 
     def to_json(self) -> Json:
         """As plain data."""
-        told = base64.b64encode(np.ascontiguousarray(self.loadings).tobytes()).decode()
+        loadings = base64.b64encode(np.ascontiguousarray(self.loadings).tobytes()).decode()
         return {
             "ngrams": self.ngrams.to_json(),
             "scales": self.scales.tolist(),
-            "loadings": told,
+            "loadings": loadings,
         }
 
     @classmethod

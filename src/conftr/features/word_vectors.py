@@ -58,9 +58,9 @@ class WordVectors:
     @classmethod
     def learn(cls, texts: Sequence[str]) -> WordVectors:
         """From cleaned training texts."""
-        held = [np.unique(one) for one in _pieces(texts)]
-        found, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
-        return cls(found, counts, len(texts), _files().encoder)
+        held = [np.unique(pieces) for pieces in _pieces(texts)]
+        pieces_held, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
+        return cls(pieces_held, counts, len(texts), _files().encoder)
 
     @property
     def width(self) -> int:
@@ -70,18 +70,18 @@ class WordVectors:
     def encode(self, texts: Sequence[str]) -> Doubles:
         """Cleaned texts -> (n, width)."""
         weights = self._weights()
-        found = np.zeros((len(texts), self.width))
-        for row, own in zip(found, _pieces(texts), strict=True):
-            if len(own):
-                row[:] = _summary(_files().vectors[own], weights[own])
-        return found
+        encoded = np.zeros((len(texts), self.width))
+        for row, pieces in zip(encoded, _pieces(texts), strict=True):
+            if len(pieces):
+                row[:] = _summary(_files().vectors[pieces], weights[pieces])
+        return encoded
 
     def _weights(self) -> Doubles:
         """The weight of every piece there is: the rarer in training texts, the more."""
         held = np.zeros(len(_files().vectors))
         held[self.pieces] = self.counts
-        found: Doubles = np.log((1 + self.texts) / (1 + held)) + 1
-        return found
+        weights: Doubles = np.log((1 + self.texts) / (1 + held)) + 1
+        return weights
 
     def to_json(self) -> Json:
         """As plain data."""
@@ -110,8 +110,8 @@ def _summary(vectors: Vectors, weights: Doubles) -> Doubles:
 
 
 def _pieces(texts: Sequence[str]) -> list[npt.NDArray[np.int64]]:
-    found = _files().tokenizer.encode_batch(list(texts), add_special_tokens=False)
-    return [np.array(one.ids, np.int64) for one in found]
+    tokenised = _files().tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    return [np.array(tokens.ids, np.int64) for tokens in tokenised]
 
 
 @cache

@@ -87,7 +87,7 @@ def calibrate_saved(
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
-    wanted: target and groups are the model's where none are given, as is alpha. Where other groups
+    roles: target and groups are the model's where none are given, as is alpha. Where other groups
         are wanted, what the old thresholds showed is left out: they are for groups of their own.
     """
     clf, provenance = artefact.load(model), _provenance(model)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
 from conftr.classifier import repeats
-from conftr.classifier.asked_members import AUTO
+from conftr.classifier.choosing_members import AUTO
 from conftr.classifier.cross_fitting import FOLDS
 from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
 from conftr.classifier.estimator import ConformalClassifier, fit_in_order
@@ -126,7 +126,7 @@ def divided(drawn: Order, task: FitTask) -> DividedRows:
             f"rows it takes {count:,} to test on."
         )
     rest, behind = drawn.after(count)
-    note = repeats.told(drawn)
+    note = repeats.sentence(drawn)
     return DividedRows(
         rest, behind, drawn.one_each(seed_of(task.seed))[:count], (note,) * bool(note)
     )
@@ -148,7 +148,7 @@ def show(
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 
-    told: more of that.
+    more: more of that.
     """
     # Single networks tell of what was tried in their words.
     stacked = clf.candidates_[0].stack.head is not None

@@ -24,7 +24,7 @@ from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
 from conftr.features.text_columns import NgramColumns, TextColumns
-from conftr.features.texts import long_texts, told_long
+from conftr.features.texts import long_texts, long_texts_sentence
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
 from conftr.report.numbers import rounded
@@ -186,7 +186,7 @@ def words(tally: Counts, request: Request) -> str:
             f"{tally.unseen:,} rows are of groups without a threshold: they get every class."
         )
     if tally.long:
-        sentences.append(told_long(tally.long))
+        sentences.append(long_texts_sentence(tally.long))
     return " ".join(sentences)
 
 

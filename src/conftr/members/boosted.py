@@ -132,8 +132,8 @@ class BoostedTrees:
         """Log-probabilities (n, K), with a floor where training rows lacked classes."""
         if not len(inputs):
             return np.zeros((0, self.classes))
-        found = self._booster.predict(flat(inputs), raw_score=True, num_threads=cores())
-        return all_log_probabilities(found, self.known, self.classes)
+        scores = self._booster.predict(flat(inputs), raw_score=True, num_threads=cores())
+        return all_log_probabilities(scores, self.known, self.classes)
 
     @cached_property
     def _booster(self) -> Any:
@@ -153,15 +153,15 @@ def load(files: Files) -> BoostedTrees:
     """
     line, text = files[_FILE].decode().split("\n", 1)
     _, classes, _, *known = line.split()
-    found = BoostedTrees(text, tuple(map(int, known)), int(classes))
+    trees = BoostedTrees(text, tuple(map(int, known)), int(classes))
     boosted_text.check(text)
     try:
-        columns = found._booster.num_model_per_iteration()
+        columns = trees._booster.num_model_per_iteration()
     except _lightgbm().basic.LightGBMError as fault:
         raise MemberError(f"{_FILE} is not what LightGBM wrote: {fault}") from None
-    if not is_choice(found.known, found.classes) or columns != len(known):
+    if not is_choice(trees.known, trees.classes) or columns != len(known):
         raise MemberError(f"{_FILE} does not fit its classes.")
-    return found
+    return trees
 
 
 def is_here() -> bool:

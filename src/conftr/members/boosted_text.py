@@ -50,29 +50,29 @@ def _is_sound(text: str) -> bool:
     trees = re.split(r"(?<=\n)(?=Tree=)", text[first + 1 : last + 1])
     features = int(header["max_feature_idx"]) + 1
     return (
-        [int(size) for size in header["tree_sizes"].split()] == [len(one) for one in trees]
+        [int(size) for size in header["tree_sizes"].split()] == [len(tree) for tree in trees]
         and len(trees) % int(header["num_tree_per_iteration"]) == 0
         and len(header["feature_names"].split()) == features
-        and all(_is_tree(_lines(one), i, features) for i, one in enumerate(trees))
+        and all(_is_tree(_lines(tree), i, features) for i, tree in enumerate(trees))
     )
 
 
 def _lines(block: str) -> dict[str, str]:
     """Lines `name=values` by their names, each of which stands there once."""
     pairs = [line.split("=", 1) for line in block.splitlines() if "=" in line]
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    by_name = dict(pairs)
+    if len(by_name) < len(pairs):
         raise ValueError("a line stands there twice.")
-    return found
+    return by_name
 
 
-def _is_tree(told: dict[str, str], place: int, features: int) -> bool:
-    leaves, categories = int(told["num_leaves"]), int(told["num_cat"])
+def _is_tree(fields: dict[str, str], place: int, features: int) -> bool:
+    leaves, categories = int(fields["num_leaves"]), int(fields["num_cat"])
     nodes = leaves - 1
-    numbers = {name: _numbers(told[name]) for name in (*_OF_LEAVES, *_OF_NODES) if name in told}
-    if int(told["Tree"]) != place or told["is_linear"] != "0" or leaves < 1:
+    numbers = {name: _numbers(fields[name]) for name in (*_OF_LEAVES, *_OF_NODES) if name in fields}
+    if int(fields["Tree"]) != place or fields["is_linear"] != "0" or leaves < 1:
         return False
-    float(told["shrinkage"])
+    float(fields["shrinkage"])
     if len(numbers["leaf_value"]) != leaves or not np.isfinite(numbers["leaf_value"]).all():
         return False
     if nodes == 0:
@@ -83,7 +83,7 @@ def _is_tree(told: dict[str, str], place: int, features: int) -> bool:
         and _are_within(numbers["split_feature"], features)
         and not np.isnan(numbers["threshold"]).any()
         and all(_lead_onwards(numbers[f"{side}_child"], leaves) for side in ("left", "right"))
-        and _are_sets(told, numbers, categories)
+        and _are_sets(fields, numbers, categories)
     )
 
 
@@ -98,23 +98,23 @@ def _are_within(places: npt.NDArray[Any], count: int) -> bool:
 
 def _lead_onwards(children: npt.NDArray[np.float64], leaves: int) -> bool:
     """Whether children are later nodes, or leaves, which count from -1 downwards."""
-    own, nodes = np.arange(len(children)), leaves - 1
-    later = (children > own) & (children < nodes)
+    places, nodes = np.arange(len(children)), leaves - 1
+    later = (children > places) & (children < nodes)
     leaf = (children < 0) & (children >= -leaves)
     return bool(((later | leaf) & (children % 1 == 0)).all())
 
 
-def _are_sets(told: dict[str, str], numbers: dict[str, Any], categories: int) -> bool:
+def _are_sets(fields: dict[str, str], numbers: dict[str, Any], categories: int) -> bool:
     """Whether every node that asks for categories has a set of them, and every set its bits."""
     kinds = numbers["decision_type"]
     if not _are_within(kinds, 16):
         return False
-    asked = numbers["threshold"][kinds.astype(np.int64) & _CATEGORY > 0]
+    set_numbers = numbers["threshold"][kinds.astype(np.int64) & _CATEGORY > 0]
     if categories == 0:
-        return len(asked) == 0
-    bounds, words = _numbers(told["cat_boundaries"]), _numbers(told["cat_threshold"])
+        return len(set_numbers) == 0
+    bounds, words = _numbers(fields["cat_boundaries"]), _numbers(fields["cat_threshold"])
     return (
-        _are_within(asked, categories)
+        _are_within(set_numbers, categories)
         and len(bounds) == categories + 1
         and bounds[0] == 0
         and bounds[-1] == len(words)

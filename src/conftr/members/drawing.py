@@ -24,5 +24,5 @@ def drawn(
     ends = np.cumsum(weights)
     start = np.random.default_rng([seed, 2]).random()
     places = np.searchsorted(ends, (np.arange(n) + start) * (ends[-1] / n), side="right")
-    found: npt.NDArray[np.intp] = rows[np.minimum(places, len(rows) - 1)]
-    return found
+    drawn_rows: npt.NDArray[np.intp] = rows[np.minimum(places, len(rows) - 1)]
+    return drawn_rows

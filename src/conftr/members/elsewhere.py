@@ -113,19 +113,19 @@ class OutputColumns:
 
     def logits(self, inputs: Given) -> Any:
         """Logits as they are, or log p, (n, K); see `conftr.logits_from_probs` for p = 0."""
-        found = _matrix(inputs.x, self.classes, self.words)
-        return logits_from_probs(found) if self.are_probabilities else found
+        matrix = _matrix(inputs.x, self.classes, self.words)
+        return logits_from_probs(matrix) if self.are_probabilities else matrix
 
     def files(self) -> Files:
         """What the columns are, as text."""
-        told = {"classes": self.classes, "probabilities": self.are_probabilities}
-        return {_SETTINGS: json.dumps(told).encode()}
+        settings = {"classes": self.classes, "probabilities": self.are_probabilities}
+        return {_SETTINGS: json.dumps(settings).encode()}
 
 
 def load(files: Files) -> OutputColumns:
     """The outputs that were saved as these files."""
-    told = json.loads(files[_SETTINGS])
-    return OutputColumns(int(told["classes"]), bool(told["probabilities"]))
+    settings = json.loads(files[_SETTINGS])
+    return OutputColumns(int(settings["classes"]), bool(settings["probabilities"]))
 
 
 def _matrix(x: Any, classes: int, name: str) -> Any:
@@ -133,10 +133,10 @@ def _matrix(x: Any, classes: int, name: str) -> Any:
         x = x.detach().cpu()
     x = np.asarray(x)
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
-    found: Any = checks.logits_array(x, name)
-    if found.shape[1] != classes:
+    matrix: Any = checks.logits_array(x, name)
+    if matrix.shape[1] != classes:
         raise ValueError(
             f"{name} must have one column for each of the {classes} classes; got shape "
-            f"{found.shape}."
+            f"{matrix.shape}."
         )
-    return found
+    return matrix

@@ -201,7 +201,7 @@ def flattened(forest: Any, classes: int, min_leaf: int) -> Trees:
         classes: How many classes there are; training rows may lack some.
         min_leaf: The fewest rows of a leaf, for the words.
     """
-    trees = [one.tree_ for one in forest.estimators_]
+    trees = [estimator.tree_ for estimator in forest.estimators_]
     known = np.asarray(forest.classes_, np.intp)
     answers = [tree.value[tree.children_left < 0, 0, :].astype(np.float32) for tree in trees]
     distinct, places = np.unique(np.concatenate(answers), axis=0, return_inverse=True)
@@ -227,15 +227,15 @@ def _in_order(tree: Any) -> npt.NDArray[np.int32]:
     inner = np.flatnonzero(tree.children_left >= 0)
     if not np.array_equal(tree.children_left[inner], inner + 1):
         raise MemberError("the trees must be grown depth first, without a limit on their leaves.")
-    found: npt.NDArray[np.int32] = tree.children_right.astype(np.int32)
-    return found
+    right: npt.NDArray[np.int32] = tree.children_right.astype(np.int32)
+    return right
 
 
 def _rounded_down(thresholds: Numbers) -> npt.NDArray[np.float32]:
-    found = thresholds.astype(np.float32)
-    above = found > thresholds
-    found[above] = np.nextafter(found[above], np.float32(-np.inf))
-    return found
+    rounded = thresholds.astype(np.float32)
+    above = rounded > thresholds
+    rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
+    return rounded
 
 
 def _single(x: Any) -> npt.NDArray[np.float32]:
@@ -265,12 +265,12 @@ def _check(trees: Trees) -> None:
         and trees.shares.ndim == 2
     )
     if sound:
-        own = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
         last = np.repeat(sizes, sizes)
         ends = np.where(inner, last, len(trees.shares))
         sound = bool(
             (trees.feature < trees.columns).all()
-            and (trees.jump >= np.where(inner, own + 2, 0)).all()
+            and (trees.jump >= np.where(inner, places + 2, 0)).all()
             and (trees.jump < ends).all()
         )
     if not sound:

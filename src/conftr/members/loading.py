@@ -29,37 +29,37 @@ def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
     Raises:
         MemberError: If one of them cannot be saved.
     """
-    readers = list({id(one.reader): one.reader for one in members}.values())
-    told, files = [], Files()
+    readers = list({id(member.reader): member.reader for member in members}.values())
+    described, files = [], Files()
     for i, member in enumerate(members):
         kinds = {model.kind for model in member.models}
-        told.append(
+        described.append(
             {
                 "name": member.name,
                 "kind": kinds.pop(),
                 "models": len(member.models),
-                "reader": next(j for j, one in enumerate(readers) if one is member.reader),
+                "reader": next(j for j, reader in enumerate(readers) if reader is member.reader),
             }
         )
         for j, model in enumerate(member.models):
             files |= {f"member-{i}-{j}-{name}": data for name, data in model.files().items()}
-    return {"members": told, "readers": [one.to_json() for one in readers]}, files
+    return {"members": described, "readers": [reader.to_json() for reader in readers]}, files
 
 
-def unpack(told: Json, files: Files, build: Build | None = None) -> tuple[FittedMember, ...]:
+def unpack(data: Json, files: Files, build: Build | None = None) -> tuple[FittedMember, ...]:
     """The members that were packed.
 
     build: makes the network of PyTorch that is among them, if one is.
     """
-    readers = [_reader(one) for one in told["readers"]]
-    found = []
-    for i, one in enumerate(told["members"]):
+    readers = [_reader(reader) for reader in data["readers"]]
+    fitted = []
+    for i, member in enumerate(data["members"]):
         models = [
-            _model(one["kind"], under(files, f"member-{i}-{j}-"), build)
-            for j in range(one["models"])
+            _model(member["kind"], under(files, f"member-{i}-{j}-"), build)
+            for j in range(member["models"])
         ]
-        found.append(FittedMember(one["name"], readers[one["reader"]], tuple(models)))
-    return tuple(found)
+        fitted.append(FittedMember(member["name"], readers[member["reader"]], tuple(models)))
+    return tuple(fitted)
 
 
 def _reader(data: Json) -> Reader:
@@ -70,7 +70,7 @@ def _reader(data: Json) -> Reader:
 
 def _model(kind: str, files: Files, build: Build | None) -> FittedModel:
     name = _MODULES.get(kind, kind)
-    modules = {one.name for one in pkgutil.iter_modules(members.__path__)}
+    modules = {module.name for module in pkgutil.iter_modules(members.__path__)}
     module: Any = import_module(f"conftr.members.{name}") if name in modules else None
     if not hasattr(module, "load"):
         raise MemberError(f"there is no member of kind {kind!r} in this version of conftr.")

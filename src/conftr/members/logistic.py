@@ -76,14 +76,14 @@ def regressed(
     if len(np.unique(labels)) < 2:
         raise MemberError("logistic regression needs two classes or more in every fold.")
     tolerance = 1e-3 if len(labels) * x.shape[1] > _LARGE else 1e-4
-    found = LogisticRegression(
+    regression = LogisticRegression(
         C=1 / strength, max_iter=300, tol=tolerance, random_state=seed % 2**31
     )
-    found.fit(x[fold.train], labels, rows.weights_of(fold))
-    weights, bias = found.coef_.T, found.intercept_
-    if len(found.classes_) == 2:  # one column stands for both
+    regression.fit(x[fold.train], labels, rows.weights_of(fold))
+    weights, bias = regression.coef_.T, regression.intercept_
+    if len(regression.classes_) == 2:  # one column stands for both
         weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
-    return weights, bias, np.asarray(found.classes_, np.int64)
+    return weights, bias, np.asarray(regression.classes_, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,21 +111,21 @@ class LinearModel:
     def files(self) -> Files:
         """Weights as arrays, the encoding as text."""
         arrays = {"weights": self.weights, "bias": self.bias, "known": self.known}
-        told = {"classes": self.classes, "spread": self.spread.to_json()}
+        settings = {"classes": self.classes, "spread": self.spread.to_json()}
         return {
             _WEIGHTS: safetensors.numpy.save(
                 {name: np.ascontiguousarray(array) for name, array in arrays.items()}
             ),
-            _SETTINGS: json.dumps(told).encode(),
+            _SETTINGS: json.dumps(settings).encode(),
         }
 
 
 def load(files: Files) -> LinearModel:
     """The model that was saved as these files."""
-    told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
-    spread = Spread.from_json(told["spread"])
+    settings, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
+    spread = Spread.from_json(settings["spread"])
     known, weights, bias = arrays["known"], arrays["weights"], arrays["bias"]
     fits = weights.shape == (*spread.inputs, len(known)) and bias.shape == known.shape
-    if not fits or not is_choice(known, told["classes"]):
+    if not fits or not is_choice(known, settings["classes"]):
         raise MemberError(f"{_WEIGHTS} does not fit {_SETTINGS}.")
-    return LinearModel(spread, weights, bias, known, told["classes"])
+    return LinearModel(spread, weights, bias, known, settings["classes"])

@@ -81,15 +81,15 @@ class MemberRows:
             reader: It lives as long as these rows do.
             encode: In place of `reader.encode`, where somebody watches.
         """
-        known = (one for one in (self, *self._others) if one.reader is reader)
-        found = next(known, None)
-        if found is None:
-            found = replace(self, _others=[])
-            found.__dict__["reader"] = reader  # where a cached_property looks first
-            self._others.append(found)
-        if "inputs" not in found.__dict__:
-            found.__dict__["inputs"] = (encode or reader.encode)(self.X)
-        return found
+        known = (rows for rows in (self, *self._others) if rows.reader is reader)
+        rows_read = next(known, None)
+        if rows_read is None:
+            rows_read = replace(self, _others=[])
+            rows_read.__dict__["reader"] = reader  # where a cached_property looks first
+            self._others.append(rows_read)
+        if "inputs" not in rows_read.__dict__:
+            rows_read.__dict__["inputs"] = (encode or reader.encode)(self.X)
+        return rows_read
 
     @cached_property
     def reader(self) -> codes.Matrix:
@@ -173,10 +173,10 @@ class FittedMember:
         """Log-probabilities (n, K) of training rows, each by the model that did not see it."""
         models = self.models if len(self.models) > 1 else self.models * len(folds)
         pairs = list(zip(models, folds, strict=True))
-        found = [model.logits(inputs[fold.held]) for model, fold in pairs]
-        out = np.zeros((len(inputs), found[0].shape[1]))
-        for own, fold in zip(found, folds, strict=True):
-            out[fold.held] = own
+        answers = [model.logits(inputs[fold.held]) for model, fold in pairs]
+        out = np.zeros((len(inputs), answers[0].shape[1]))
+        for answer, fold in zip(answers, folds, strict=True):
+            out[fold.held] = answer
         return out
 
 
@@ -185,10 +185,10 @@ def averaged(logits: Sequence[Numbers]) -> Numbers:
     if len(logits) == 1:
         return logits[0]
     total = log_softmax(logits[0])
-    for own in logits[1:]:
-        total = total + log_softmax(own)
-    found: Numbers = total / len(logits)
-    return found
+    for each in logits[1:]:
+        total = total + log_softmax(each)
+    mean: Numbers = total / len(logits)
+    return mean
 
 
 def floored(probabilities: Any) -> Numbers:
@@ -200,9 +200,9 @@ def floored(probabilities: Any) -> Numbers:
 
 def of_classes(probabilities: Any, known: Any, classes: int) -> Numbers:
     """Log-probabilities (n, classes) from probabilities of the classes that training rows held."""
-    found = np.zeros((len(probabilities), classes))
-    found[:, np.asarray(known, np.intp)] = probabilities
-    return floored(found)
+    every = np.zeros((len(probabilities), classes))
+    every[:, np.asarray(known, np.intp)] = probabilities
+    return floored(every)
 
 
 def all_log_probabilities(logits: Any, known: Any, classes: int) -> Numbers:

@@ -114,17 +114,17 @@ class Network:
             seed,
             progress,
         )
-        found = []
+        members = []
         for decay in self.decays:
             models = _by_fold(encoding, model, fitted, trials, decay)
             if models is not None:
-                found.append(FittedMember(self._called(decay), rows.reader, models))
-        if not found:
+                members.append(FittedMember(self._called(decay), rows.reader, models))
+        if not members:
             raise MemberError(
                 "no network trained to the end: its loss or gradient was not finite. A smaller "
                 "learning_rate may help."
             )
-        return found
+        return members
 
     def _called(self, decay: float) -> str:
         return self.name if len(self.decays) == 1 else f"{self.name}, decay {decay:g}"
@@ -174,7 +174,7 @@ class TrainedNetwork:
     def logits(self, inputs: Any) -> Numbers:
         """A single network's logits, or the log of the mean over networks, (n, K)."""
         encoded = self.encoding.encode(inputs)
-        return averaged([self._logits(one, encoded) for one in self.fitted])
+        return averaged([self._logits(fitted, encoded) for fitted in self.fitted])
 
     def _logits(self, fitted: Fitted, encoded: Any) -> Numbers:
         return in_blocks(self.model, fitted, self.encoding, encoded).astype(np.float64)
@@ -189,16 +189,18 @@ class TrainedNetwork:
             )
         arrays = {
             f"{i}/{name}": np.ascontiguousarray(leaf)
-            for i, one in enumerate(self.fitted)
-            for name, leaf in named_leaves({"params": one.params, "state": one.state})[0].items()
+            for i, fitted in enumerate(self.fitted)
+            for name, leaf in named_leaves({"params": fitted.params, "state": fitted.state})[
+                0
+            ].items()
         }
-        told = {
+        settings = {
             "encoding": self.encoding.to_json(),
             "kind": kind,
             "model": asdict(self.model),  # type: ignore[call-overload]
             "networks": len(self.fitted),
         }
-        return {_WEIGHTS: safetensors.numpy.save(arrays), _SETTINGS: json.dumps(told).encode()}
+        return {_WEIGHTS: safetensors.numpy.save(arrays), _SETTINGS: json.dumps(settings).encode()}
 
 
 def load(files: Files) -> TrainedNetwork:
@@ -207,18 +209,18 @@ def load(files: Files) -> TrainedNetwork:
     Raises:
         MemberError: If the weights are not those of the network.
     """
-    told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
-    shape = {k: tuple(v) if isinstance(v, list) else v for k, v in told["model"].items()}
-    model = _KINDS[told["kind"]](**shape)
-    encoding = _encoding(told["encoding"])
-    networks = tuple(_restored(model, arrays, str(i)) for i in range(told["networks"]))
+    settings, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
+    shape = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["model"].items()}
+    model = _KINDS[settings["kind"]](**shape)
+    encoding = _encoding(settings["encoding"])
+    networks = tuple(_restored(model, arrays, str(i)) for i in range(settings["networks"]))
     return TrainedNetwork(encoding, model, networks)
 
 
-def _encoding(told: Any) -> Any:
-    if "kind" in told:
-        return codes.from_json(told)
-    return (Binned if "edges" in told else Spread).from_json(told)
+def _encoding(data: Any) -> Any:
+    if "kind" in data:
+        return codes.from_json(data)
+    return (Binned if "edges" in data else Spread).from_json(data)
 
 
 def filled(rows: Any) -> Any:
@@ -233,19 +235,19 @@ def in_blocks(
     """Logits of encoded rows: (n, K), or (trials, n, K)."""
     shift, scale = normalisation(encoding)
     rows = encoded if len(encoded) >= _BLOCK else filled(encoded)
-    found = predict_logits(model, fitted, rows, shift=shift, scale=scale, block=_BLOCK)
-    return found[..., : len(encoded), :]
+    logits = predict_logits(model, fitted, rows, shift=shift, scale=scale, block=_BLOCK)
+    return logits[..., : len(encoded), :]
 
 
 def _restored(model: Model, arrays: dict[str, Any], prefix: str) -> Fitted:
     params, state = jax.eval_shape(model.init, jax.random.key(0))
     expected, structure = named_leaves({"params": params, "state": state})
-    found = {name: arrays.get(f"{prefix}/{name}") for name in expected}
+    leaves = {name: arrays.get(f"{prefix}/{name}") for name in expected}
     for name, leaf in expected.items():
-        own = found[name]
-        if own is None or (own.shape, own.dtype) != (leaf.shape, leaf.dtype):
+        kept = leaves[name]
+        if kept is None or (kept.shape, kept.dtype) != (leaf.shape, leaf.dtype):
             raise MemberError(f"{_WEIGHTS} does not hold {name} of shape {leaf.shape}.")
-    tree = structure.unflatten(found[name] for name in expected)
+    tree = structure.unflatten(leaves[name] for name in expected)
     return _fitted(tree["params"], tree["state"])
 
 
@@ -310,7 +312,9 @@ def _train(
             TrainingSet(*data, *normalisation(encoding)),
             objective,
             plan,
-            rows=_same_length([_met(folds[trial.fold], weights, seed) for trial in trials], seed),
+            rows=_same_length(
+                [_rows_of(folds[trial.fold], weights, seed) for trial in trials], seed
+            ),
             vary={"weight_decay": [trial.decay for trial in trials]},
             progress=step,
         )
@@ -318,7 +322,7 @@ def _train(
     return kept
 
 
-def _met(fold: Fold, weights: Numbers | None, seed: int) -> Rows:
+def _rows_of(fold: Fold, weights: Numbers | None, seed: int) -> Rows:
     """The rows that train a fold's network, as often as their weights ask for."""
     return fold.train if weights is None else drawn(fold.train, weights[fold.train], seed)
 
@@ -327,8 +331,10 @@ def _same_length(rows: Sequence[Rows], seed: int) -> npt.NDArray[np.int32]:
     """Rows of every trial, cut at random to the length of the shortest."""
     size = min(map(len, rows))
     cut = [
-        own if len(own) == size else np.random.default_rng([seed, len(own)]).permutation(own)[:size]
-        for own in rows
+        of_trial
+        if len(of_trial) == size
+        else np.random.default_rng([seed, len(of_trial)]).permutation(of_trial)[:size]
+        for of_trial in rows
     ]
     return np.stack(cut).astype(np.int32)
 
@@ -337,17 +343,18 @@ def _by_fold(
     encoding: Any, model: Model, fitted: Fitted, trials: Sequence[_Trial], decay: float
 ) -> tuple[TrainedNetwork, ...] | None:
     """The networks of one weight decay by fold; None if a fold has none that is finite."""
-    found: dict[int, list[Fitted]] = {}
+    by_fold: dict[int, list[Fitted]] = {}
     for i, trial in enumerate(trials):
         if trial.decay == decay:
-            own, sound = fitted.trial(i), found.setdefault(trial.fold, [])
-            if own.failed_step < 0 and all(
-                bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves((own.params, own.state))
+            network, sound = fitted.trial(i), by_fold.setdefault(trial.fold, [])
+            if network.failed_step < 0 and all(
+                bool(np.isfinite(leaf).all())
+                for leaf in jax.tree.leaves((network.params, network.state))
             ):
-                sound.append(_fitted(own.params, own.state))
-    if not all(found.values()):
+                sound.append(_fitted(network.params, network.state))
+    if not all(by_fold.values()):
         return None
-    return tuple(TrainedNetwork(encoding, model, tuple(own)) for own in found.values())
+    return tuple(TrainedNetwork(encoding, model, tuple(networks)) for networks in by_fold.values())
 
 
 @contextmanager

@@ -82,15 +82,15 @@ class SparseLinearModel:
         """Weights as arrays."""
         arrays = {"weights": self.weights, "bias": self.bias, "known": self.known}
         kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        told = {"classes": self.classes}
-        return {_WEIGHTS: safetensors.numpy.save(kept), _SETTINGS: json.dumps(told).encode()}
+        settings = {"classes": self.classes}
+        return {_WEIGHTS: safetensors.numpy.save(kept), _SETTINGS: json.dumps(settings).encode()}
 
 
 def load(files: Files) -> SparseLinearModel:
     """The model that was saved as these files."""
-    told, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
+    settings, arrays = json.loads(files[_SETTINGS]), safetensors.numpy.load(files[_WEIGHTS])
     weights, bias, known = (arrays[name] for name in ("weights", "bias", "known"))
     fits = weights.ndim == 2 and weights.shape[1] == len(bias) == len(known)
-    if not fits or not is_choice(known, told["classes"]):
+    if not fits or not is_choice(known, settings["classes"]):
         raise MemberError(f"{_WEIGHTS} does not hold a weight for each class.")
-    return SparseLinearModel(weights, bias, known, int(told["classes"]))
+    return SparseLinearModel(weights, bias, known, int(settings["classes"]))

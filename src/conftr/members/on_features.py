@@ -33,10 +33,11 @@ class OnFeatures:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Fit the member on the features of the rows."""
-        own = rows.read_by(reader_of(rows))
-        found = self.member.fit(own, folds, seed=seed, progress=progress)
+        features = rows.read_by(reader_of(rows))
+        fitted = self.member.fit(features, folds, seed=seed, progress=progress)
         return [
-            replace(one, name=self.name + one.name.removeprefix(self.member.name)) for one in found
+            replace(member, name=self.name + member.name.removeprefix(self.member.name))
+            for member in fitted
         ]
 
 

@@ -88,7 +88,7 @@ class TorchNetwork:
     @property
     def words(self) -> str:
         """How large it is."""
-        weights = sum(one.numel() for one in self.net.parameters())
+        weights = sum(weight.numel() for weight in self.net.parameters())
         return f"{type(self.net).__name__} of PyTorch with {weights:,} weights"
 
     def logits(self, inputs: Given) -> Any:
@@ -99,9 +99,9 @@ class TorchNetwork:
         first = next(self.net.parameters(), torch.zeros(()))
         self.net.eval()
         with torch.no_grad():
-            found = [self.net(part.to(first.device, _type(part, first))) for part in _parts(x)]
-        said = torch.cat(found).cpu().numpy()
-        logits: Any = checks.logits_array(said, "logits")
+            blocks = [self.net(block.to(first.device, _type(block, first))) for block in _blocks(x)]
+        outputs = torch.cat(blocks).cpu().numpy()
+        logits: Any = checks.logits_array(outputs, "logits")
         if logits.shape != (len(x), self.classes):
             raise ValueError(
                 f"the network must give logits (n, K) with a column for each of the "
@@ -118,13 +118,13 @@ class TorchNetwork:
                 f"{type(self.net).__name__} is saved as its weights, and the code that makes it is "
                 f"yours: name a function that does, conftr.torch_member(net, classes, build=...)."
             )
-        state = {name: own.detach().cpu() for name, own in self.net.state_dict().items()}
+        state = {name: tensor.detach().cpu() for name, tensor in self.net.state_dict().items()}
         _take(self.build, state)  # said now, and not when it is needed
-        told = {"classes": self.classes, "network": type(self.net).__name__}
-        apart = {name: own.contiguous().clone() for name, own in state.items()}
+        settings = {"classes": self.classes, "network": type(self.net).__name__}
+        apart = {name: tensor.contiguous().clone() for name, tensor in state.items()}
         return {
             _WEIGHTS: safetensors.torch.save(apart),
-            _SETTINGS: json.dumps(told).encode(),
+            _SETTINGS: json.dumps(settings).encode(),
         }
 
 
@@ -136,14 +136,14 @@ def load(files: Files, build: Build | None = None) -> TorchNetwork:
     """
     import safetensors.torch
 
-    told = json.loads(files[_SETTINGS])
+    settings = json.loads(files[_SETTINGS])
     if build is None:
         raise UnknownNetworkError(
-            f"this classifier has a network of PyTorch, {told['network']}, whose code is not saved "
-            f"with it: give a function that makes it, conftr.load(path, build=...)."
+            f"this classifier has a network of PyTorch, {settings['network']}, whose code is not "
+            f"saved with it: give a function that makes it, conftr.load(path, build=...)."
         )
     state = safetensors.torch.load(files[_WEIGHTS])
-    return TorchNetwork(_take(build, state), int(told["classes"]), build)
+    return TorchNetwork(_take(build, state), int(settings["classes"]), build)
 
 
 def _take(build: Build, state: Any) -> Any:
@@ -157,13 +157,13 @@ def _take(build: Build, state: Any) -> Any:
 
 
 def _array(x: Any) -> Any:
-    found = np.asarray(x)
-    if found.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold numbers for a network of PyTorch; got {found.dtype}.")
-    return found
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers for a network of PyTorch; got {array.dtype}.")
+    return array
 
 
-def _parts(x: Any) -> Any:
+def _blocks(x: Any) -> Any:
     return x.split(_BLOCK) if len(x) else [x]
 
 

@@ -132,8 +132,8 @@ class Scikit:
         if rows.weights is not None:
             given["sample_weight"] = rows.weights[fold.train]
         names = labels if rows.names is None else np.asarray(rows.names)[labels]
-        found = clone(self.classifier).fit(inputs[fold.train].x, names, **given)
-        return Classifier(found, rows.classes, rows.names, floor=several)
+        fitted = clone(self.classifier).fit(inputs[fold.train].x, names, **given)
+        return Classifier(fitted, rows.classes, rows.names, floor=several)
 
 
 class TakenAsItIs(Protocol):
@@ -207,18 +207,18 @@ class Classifier:
                 f"a classifier must have predict_proba; {self.classifier!r} has not. "
                 f"sklearn.calibration.CalibratedClassifierCV gives it one."
             )
-        found = np.asarray(self.classifier.predict_proba(inputs.x), np.float64)
-        p = np.zeros((len(found), self.classes))
-        p[:, self._places()] = found
+        known = np.asarray(self.classifier.predict_proba(inputs.x), np.float64)
+        p = np.zeros((len(known), self.classes))
+        p[:, self._places()] = known
         logs: Numbers = floored(p) if self.floor else logits_from_probs(p)
         return logs
 
     def _places(self) -> Any:
-        own = np.asarray(self.classifier.classes_)
+        classes = np.asarray(self.classifier.classes_)
         if self.names is None:
-            return own
+            return classes
         known = {name: place for place, name in enumerate(np.asarray(self.names).tolist())}
-        return [known[name] for name in own.tolist()]
+        return [known[name] for name in classes.tolist()]
 
     def files(self) -> Files:
         """Refuse: only pickle could save it."""

@@ -51,27 +51,27 @@ def header(path: Path, name: str | None = None) -> Header:
 
 def read(path: Path, name: str | None = None) -> Array:
     """The whole array."""
-    found = header(path, name)
+    known = header(path, name)
     with _open(path, name) as file:
-        if not found.by_columns:
+        if not known.by_columns:
             _read_header(file, path)
-            return _read_rows(file, path, found, found.shape[0])
+            return _read_rows(file, path, known, known.shape[0])
         whole: Array = np.lib.format.read_array(file, allow_pickle=False)
         return whole
 
 
 def blocks(path: Path, name: str | None = None, *, rows: int) -> Iterator[Array]:
     """So many rows at a time. An array stored column by column has to be read whole for that."""
-    found = header(path, name)
-    n = found.shape[0]
-    if found.by_columns:
+    known = header(path, name)
+    n = known.shape[0]
+    if known.by_columns:
         whole = read(path, name)
         yield from (whole[first : first + rows] for first in range(0, n, rows))
         return
     with _open(path, name) as file:
         _read_header(file, path)
         for first in range(0, max(n, 1), rows):
-            yield _read_rows(file, path, found, min(rows, n - first))
+            yield _read_rows(file, path, known, min(rows, n - first))
 
 
 def texts(found: Array, name: str) -> pl.DataFrame:
@@ -83,14 +83,14 @@ def texts(found: Array, name: str) -> pl.DataFrame:
 
 
 def _read_rows(file: IO[bytes], path: Path, header: Header, count: int) -> Array:
-    wanted = count * math.prod(header.shape[1:])
+    cells = count * math.prod(header.shape[1:])
     try:
-        content = file.read(wanted * header.dtype.itemsize)
+        content = file.read(cells * header.dtype.itemsize)
     except (zipfile.BadZipFile, zlib.error, EOFError):
         content = b""
-    if len(content) < wanted * header.dtype.itemsize:
+    if len(content) < cells * header.dtype.itemsize:
         raise DataError(f"{path} is cut off or damaged: write it again.")
-    return np.frombuffer(content, header.dtype, wanted).reshape(count, *header.shape[1:])
+    return np.frombuffer(content, header.dtype, cells).reshape(count, *header.shape[1:])
 
 
 def _read_header(file: IO[bytes], path: Path) -> Header:

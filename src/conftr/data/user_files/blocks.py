@@ -59,7 +59,7 @@ class RowBlock(NamedTuple):
 def blocks(
     path: Path,
     inputs: Inputs,
-    wanted: Roles,
+    roles: Roles,
     *,
     keep: tuple[str, ...] = (),
     rows: int = CELLS,
@@ -71,25 +71,25 @@ def blocks(
     read are left out, with a warning at the end that names them.
     """
     if path.is_dir():
-        return _folder(path, inputs, wanted, keep, rows)
+        return _folder(path, inputs, roles, keep, rows)
     check(path)
     if tables.is_table(path) and inputs.pictures is not None:
-        return _column(path, inputs, wanted, keep, rows)
+        return _column(path, inputs, roles, keep, rows)
     if tables.is_table(path):
-        return _table(path, inputs, wanted, keep, rows)
+        return _table(path, inputs, roles, keep, rows)
     if set(keep) - set(inputs.columns or ()):
         raise DataError(f"{path} holds arrays, whose columns have no names: none can be kept.")
-    return _arrays(path, inputs, wanted, keep, rows)
+    return _arrays(path, inputs, roles, keep, rows)
 
 
 def _table(
-    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+    path: Path, inputs: Inputs, roles: Roles, keep: tuple[str, ...], rows: int
 ) -> Iterator[RowBlock]:
     if inputs.columns is None:
         raise DataError(f"{path} is a table, but the model learned from an array.")
-    check_columns(path, [*inputs.columns, wanted.groups, *keep])
-    target = wanted.target if wanted.target in tables.columns(path) else None
-    names = dict.fromkeys([*inputs.columns, wanted.groups, target, *keep])
+    check_columns(path, [*inputs.columns, roles.groups, *keep])
+    target = roles.target if roles.target in tables.columns(path) else None
+    names = dict.fromkeys([*inputs.columns, roles.groups, target, *keep])
     first = 1
     rows = min(rows, CELLS // len(names) + 1)
     for frame in tables.blocks(path, [name for name in names if name], rows=rows):
@@ -97,27 +97,27 @@ def _table(
             first,
             tables.numbers(frame.select(inputs.columns), inputs.numeric, first=first, path=path),
             frame[target] if target else None,
-            frame[wanted.groups].cast(pl.String) if wanted.groups else None,
+            frame[roles.groups].cast(pl.String) if roles.groups else None,
             frame.select(keep),
         )
         first += len(frame)
 
 
 def _arrays(
-    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+    path: Path, inputs: Inputs, roles: Roles, keep: tuple[str, ...], rows: int
 ) -> Iterator[RowBlock]:
     is_archive = path.suffix == ".npz"
     name = INPUTS if is_archive else None
     header = arrays.header(path, name)
     column, shape = _column_of_texts(path, inputs, header), header.shape
     there = arrays.names(path) if is_archive else ()
-    has_labels = wanted.labels is not None or (wanted.target or TARGET) in there
-    labels = labels_of(path, wanted, shape[0]) if has_labels else None
-    groups = groups_of(path, wanted, shape[0])
+    has_labels = roles.labels is not None or (roles.target or TARGET) in there
+    labels = labels_of(path, roles, shape[0]) if has_labels else None
+    groups = groups_of(path, roles, shape[0])
     wide = header.dtype.itemsize if column else math.prod(shape[1:])  # a text is a cell a byte
     rows, first = min(rows, CELLS // max(1, wide) + 1), 0
-    for found in arrays.blocks(path, name, rows=rows):
-        X: Any = arrays.texts(found, column) if column else found
+    for block in arrays.blocks(path, name, rows=rows):
+        X: Any = arrays.texts(block, column) if column else block
         part = slice(first, first + len(X))
         yield RowBlock(
             first + 1,
@@ -141,12 +141,12 @@ def _column_of_texts(path: Path, inputs: Inputs, header: arrays.Header) -> str |
 
 
 def _folder(
-    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+    path: Path, inputs: Inputs, roles: Roles, keep: tuple[str, ...], rows: int
 ) -> Iterator[RowBlock]:
     if inputs.pictures is None:
         raise DataError(f"{path} is a folder, and the model did not learn from picture files.")
-    if keep or wanted.groups:
-        named = keep[0] if keep else wanted.groups
+    if keep or roles.groups:
+        named = keep[0] if keep else roles.groups
         raise DataError(f"{path} is a folder, without a column {named!r}: name a table of paths.")
     listed = pictures.listed(path, inputs.classes)
     for note in listed.notes:
@@ -162,24 +162,24 @@ def _folder(
 
 
 def _column(
-    path: Path, inputs: Inputs, wanted: Roles, keep: tuple[str, ...], rows: int
+    path: Path, inputs: Inputs, roles: Roles, keep: tuple[str, ...], rows: int
 ) -> Iterator[RowBlock]:
     assert inputs.pictures is not None
-    column = picture_column(path, wanted)
+    column = picture_column(path, roles)
     if column is None:
         raise DataError(
             f"no column of {path} looks like paths of pictures, which is what the model takes: say "
             f"with --picture which holds them."
         )
-    check_columns(path, [wanted.groups, *keep])
-    target = wanted.target if wanted.target in tables.columns(path) else None
-    names = [one for one in dict.fromkeys([column, wanted.groups, target, *keep]) if one]
+    check_columns(path, [roles.groups, *keep])
+    target = roles.target if roles.target in tables.columns(path) else None
+    names = [name for name in dict.fromkeys([column, roles.groups, target, *keep]) if name]
     first, broken = 1, pictures.Broken()
     for frame in tables.blocks(path, names, rows=_rows_of(inputs.pictures, rows)):
         labels = frame[target].cast(pl.String) if target else None
         some = pictures.listed_column(path, frame[column], labels)
         kept = frame.select(some.shown, *(name for name in keep if name != pictures.COLUMN))
-        groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
+        groups = frame[roles.groups].cast(pl.String) if roles.groups else None
         yield from _decoded(some, first, inputs.pictures, kept, groups, broken)
         first += len(frame)
     _end(path, first - 1, broken)
@@ -213,5 +213,7 @@ def _decoded(
 def _end(path: Path, n: int, broken: pictures.Broken) -> None:
     """Name the pictures that were left out; refuse where nothing is left."""
     if n == len(broken):
-        raise DataError(f"{path} has no picture that can be read. {pictures.told(broken)}".rstrip())
+        raise DataError(
+            f"{path} has no picture that can be read. {pictures.sentence(broken)}".rstrip()
+        )
     pictures.warn_of_broken(broken)

@@ -94,10 +94,10 @@ def _numbers_or_texts(column: pl.Series) -> pl.Series:
             f"column {column.name!r} holds numbers with a decimal comma, such as {known[0]!r}: "
             f"write them with a point."
         )
-    found, strange = tables.parsed(column)
+    numbers, strange = tables.parsed(column)
     if 0 < strange.sum() <= (1 - _MOSTLY) * len(known):
         _refuse_slip(column, strange)
-    return column if strange.any() or known.is_empty() else found
+    return column if strange.any() or known.is_empty() else numbers
 
 
 def _refuse_slip(column: pl.Series, strange: pl.Series) -> None:

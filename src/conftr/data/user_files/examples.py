@@ -87,7 +87,7 @@ def _silent(task: str, done: int, total: int) -> None:
 
 def read(
     file: Path | str,
-    wanted: Roles,
+    roles: Roles,
     *,
     data_dir: Path | None = None,
     progress: Progress = _silent,
@@ -98,18 +98,20 @@ def read(
     progress: told of pictures that were read.
     """
     path = Path(file)
-    if not path.exists() and file in {one.name for one in library.available(data_dir=data_dir)}:
-        return _named(str(file), wanted, data_dir)
+    if not path.exists() and file in {
+        dataset.name for dataset in library.available(data_dir=data_dir)
+    }:
+        return _named(str(file), roles, data_dir)
     if path.is_dir():
-        return read_pictures(path, wanted, progress=progress)
+        return read_pictures(path, roles, progress=progress)
     check(path)
     if tables.is_table(path):
-        if picture_column(path, wanted):
-            return read_pictures(path, wanted, progress=progress)
-        return _table(path, wanted)
-    if wanted.drop or wanted.categories or wanted.texts:
+        if picture_column(path, roles):
+            return read_pictures(path, roles, progress=progress)
+        return _table(path, roles)
+    if roles.drop or roles.categories or roles.texts:
         raise DataError(f"{path} holds arrays, whose columns have no names: none can be chosen.")
-    return _arrays(path, wanted)
+    return _arrays(path, roles)
 
 
 def check(path: Path) -> None:
@@ -122,12 +124,12 @@ def check(path: Path) -> None:
         raise DataError(f"{path} must be a .csv, .tsv, .parquet, .npz or .npy file.")
 
 
-def picture_column(path: Path, wanted: Roles) -> str | None:
+def picture_column(path: Path, roles: Roles) -> str | None:
     """The column of a table that holds paths of pictures: the named one, or one that looks so."""
-    if wanted.picture is not None:
-        check_columns(path, [wanted.picture])
-        return wanted.picture
-    others = {wanted.target, wanted.groups, *wanted.drop, *wanted.categories}
+    if roles.picture is not None:
+        check_columns(path, [roles.picture])
+        return roles.picture
+    others = {roles.target, roles.groups, *roles.drop, *roles.categories}
     names = [name for name in tables.columns(path) if name not in others]
     if not names:
         return None
@@ -135,24 +137,24 @@ def picture_column(path: Path, wanted: Roles) -> str | None:
 
 
 def read_pictures(
-    path: Path, wanted: Roles, *, shape: Shape | None = None, progress: Progress = _silent
+    path: Path, roles: Roles, *, shape: Shape | None = None, progress: Progress = _silent
 ) -> UserData:
     """The pictures of a folder, or those that a column of a table names.
 
     shape: as in `pictures.read`.
     """
     if path.is_dir():
-        _refuse_columns(path, wanted)
+        _refuse_columns(path, roles)
         given, groups, notes = _of_folder(pictures.listed(path), path), None, list[str]()
-        wanted = replace(wanted, target=FOLDER)
+        roles = replace(roles, target=FOLDER)
     else:
-        given, groups, notes = _of_column(path, wanted)
-    found = pictures.read(given, shape=shape, progress=progress)
-    y = labels.learn(given.labels[found.rows])
-    told = origin(path, wanted) | {"unreadable": [name for name, _ in found.broken[:_KEPT]]}
-    groups = None if groups is None else groups[found.rows]
-    shown = given.shown[found.rows]
-    return UserData(found.X, y, groups, told, (*notes, *found.notes), shown)
+        given, groups, notes = _of_column(path, roles)
+    decoded = pictures.read(given, shape=shape, progress=progress)
+    y = labels.learn(given.labels[decoded.rows])
+    provenance = origin(path, roles) | {"unreadable": [name for name, _ in decoded.broken[:_KEPT]]}
+    groups = None if groups is None else groups[decoded.rows]
+    shown = given.shown[decoded.rows]
+    return UserData(decoded.X, y, groups, provenance, (*notes, *decoded.notes), shown)
 
 
 def _of_folder(given: Listed, path: Path) -> Listed:
@@ -168,69 +170,69 @@ def _of_folder(given: Listed, path: Path) -> Listed:
     missing = len(known) - int(known.sum())
     beside = f"{missing:,} pictures lie beside the folders of the classes and have no class."
     return Listed(
-        [one for one, has in zip(given.paths, known.to_list(), strict=True) if has],
+        [picture for picture, has in zip(given.paths, known.to_list(), strict=True) if has],
         given.shown.filter(known),
         given.labels.filter(known),
         (*given.notes, *([beside] if missing else [])),
     )
 
 
-def _of_column(path: Path, wanted: Roles) -> tuple[Listed, pl.Series | None, list[str]]:
+def _of_column(path: Path, roles: Roles) -> tuple[Listed, pl.Series | None, list[str]]:
     """The pictures that a column names and that have a class, their groups, and notes."""
-    column = picture_column(path, wanted)
+    column = picture_column(path, roles)
     assert column is not None  # `read` has asked
-    if wanted.target is None:
+    if roles.target is None:
         listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
-    check_columns(path, [wanted.target, wanted.groups, *wanted.drop, *wanted.categories])
-    whole = tables.read(path, texts={column, *([wanted.groups] if wanted.groups else [])})
-    frame = whole.filter(whole[wanted.target].is_not_null())
+    check_columns(path, [roles.target, roles.groups, *roles.drop, *roles.categories])
+    whole = tables.read(path, texts={column, *([roles.groups] if roles.groups else [])})
+    frame = whole.filter(whole[roles.target].is_not_null())
     if frame.is_empty():
-        raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
-    used = (column, wanted.target, wanted.groups, *wanted.drop)
+        raise DataError(f"no row of {path} has a value in {roles.target!r}.")
+    used = (column, roles.target, roles.groups, *roles.drop)
     others = [name for name in frame.columns if name not in used]
-    notes = _left_out(len(whole) - len(frame), wanted.target)
+    notes = _left_out(len(whole) - len(frame), roles.target)
     notes.append(f"column {column!r} holds paths of pictures.")
     if others:
         notes.append(
             f"nothing but the pictures is learned from; left out: {checks.listed(others, _SHOWN)}."
         )
-    groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
-    return pictures.listed_column(path, frame[column], frame[wanted.target]), groups, notes
+    groups = frame[roles.groups].cast(pl.String) if roles.groups else None
+    return pictures.listed_column(path, frame[column], frame[roles.target]), groups, notes
 
 
-def _refuse_columns(path: Path, wanted: Roles) -> None:
+def _refuse_columns(path: Path, roles: Roles) -> None:
     """Refuse what asks for a column where there is but a folder; its folders are the classes."""
-    if wanted.target not in (None, FOLDER):
+    if roles.target not in (None, FOLDER):
         raise DataError(
             f"{path} is a folder, and the folders in it are the classes: leave out --target. Where "
             f"a table says the classes, name the table, with a column of paths."
         )
-    if wanted.groups or wanted.drop or wanted.categories or wanted.picture or wanted.labels:
+    if roles.groups or roles.drop or roles.categories or roles.picture or roles.labels:
         raise DataError(
             f"{path} is a folder of pictures, without columns: groups and the like take a table "
             f"with a column of paths."
         )
 
 
-def check_columns(path: Path, wanted: Iterable[str | None]) -> None:
+def check_columns(path: Path, names: Iterable[str | None]) -> None:
     """Raise unless a table has all of these columns."""
     there = tables.columns(path)
-    for name in wanted:
+    for name in names:
         if name is not None and name not in there:
             listed = checks.listed(there, _SHOWN)
             raise DataError(f"there is no column {name!r} in {path}; its columns are {listed}.")
 
 
-def origin(path: Path, wanted: Roles) -> dict[str, Any]:
+def origin(path: Path, roles: Roles) -> dict[str, Any]:
     """What a file is, for the record: its name, its SHA-256, and the parts that were used."""
-    told = {
+    described = {
         "file": path.name or str(path.resolve().name),
         "sha256": sha256(path),
-        "target": wanted.target,
-        "group_by": wanted.group_by,
+        "target": roles.target,
+        "group_by": roles.group_by,
     }
-    return told | ({"left_out": list(wanted.drop)} if wanted.drop else {})
+    return described | ({"left_out": list(roles.drop)} if roles.drop else {})
 
 
 def sha256(path: Path) -> str:
@@ -241,49 +243,49 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def labels_of(path: Path, wanted: Roles, n: int) -> pl.Series:
+def labels_of(path: Path, roles: Roles, n: int) -> pl.Series:
     """The labels of the n rows of an array: beside it in the .npz file, or in a file of their own.
 
     A file of their own is an array, or a table whose first column, or the target, is meant.
     """
-    if wanted.labels is None:
+    if roles.labels is None:
         if path.suffix == ".npy":
             raise DataError(f"say with --labels which file holds the classes of {path}.")
-        return _column(path, wanted.target or TARGET, n)
-    check(wanted.labels)
-    return _column(wanted.labels, wanted.target, n)
+        return _column(path, roles.target or TARGET, n)
+    check(roles.labels)
+    return _column(roles.labels, roles.target, n)
 
 
-def groups_of(path: Path, wanted: Roles, n: int) -> pl.Series | None:
+def groups_of(path: Path, roles: Roles, n: int) -> pl.Series | None:
     """The groups of the n rows of an array, from the .npz file that holds them."""
-    if wanted.groups is None:
+    if roles.groups is None:
         return None
     if path.suffix != ".npz":
         raise DataError(f"groups must be an array of an .npz file beside X; {path} is none.")
-    return _column(path, wanted.groups, n).cast(pl.String)
+    return _column(path, roles.groups, n).cast(pl.String)
 
 
-def _table(path: Path, wanted: Roles) -> UserData:
-    if wanted.target is None:
+def _table(path: Path, roles: Roles) -> UserData:
+    if roles.target is None:
         listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
-    named = [*wanted.drop, *wanted.categories, *(wanted.texts or ())]
-    check_columns(path, [wanted.target, wanted.groups, *named])
-    texts = {name for name in (*wanted.categories, *(wanted.texts or ()), wanted.groups) if name}
+    named = [*roles.drop, *roles.categories, *(roles.texts or ())]
+    check_columns(path, [roles.target, roles.groups, *named])
+    texts = {name for name in (*roles.categories, *(roles.texts or ()), roles.groups) if name}
     whole = tables.read(path, texts=texts)
-    known = whole[wanted.target].is_not_null()
+    known = whole[roles.target].is_not_null()
     frame = whole.filter(known)
     if frame.is_empty():
-        raise DataError(f"no row of {path} has a value in {wanted.target!r}.")
-    X = columns.usable(whole.drop(wanted.target, *wanted.drop), texts).filter(known)
-    X = columns.not_to_be_read(X, wanted.categories)
-    notes = [*_left_out(len(whole) - len(frame), wanted.target), *columns.notes(X)]
+        raise DataError(f"no row of {path} has a value in {roles.target!r}.")
+    X = columns.usable(whole.drop(roles.target, *roles.drop), texts).filter(known)
+    X = columns.not_to_be_read(X, roles.categories)
+    notes = [*_left_out(len(whole) - len(frame), roles.target), *columns.notes(X)]
     X = X.select(column for column in X.iter_columns() if column.null_count() < len(X))
     if not X.width:
-        raise DataError(f"{path} has no column to learn from beside {wanted.target!r}.")
-    groups = frame[wanted.groups].cast(pl.String) if wanted.groups else None
-    y = labels.learn(frame[wanted.target])
-    return UserData(X, y, groups, origin(path, wanted), tuple(notes))
+        raise DataError(f"{path} has no column to learn from beside {roles.target!r}.")
+    groups = frame[roles.groups].cast(pl.String) if roles.groups else None
+    y = labels.learn(frame[roles.target])
+    return UserData(X, y, groups, origin(path, roles), tuple(notes))
 
 
 def _left_out(count: int, target: str) -> list[str]:
@@ -293,26 +295,26 @@ def _left_out(count: int, target: str) -> list[str]:
     return [f"{rows} no value in {target!r} and cannot be learned from."]
 
 
-def _arrays(path: Path, wanted: Roles) -> UserData:
+def _arrays(path: Path, roles: Roles) -> UserData:
     name = INPUTS if path.suffix == ".npz" else None
     # Labels first: an archive of a few megabytes may hold gigabytes of rows.
     header = arrays.header(path, name)
     n = header.shape[0]
-    y, groups = labels.learn(labels_of(path, wanted, n)), groups_of(path, wanted, n)
+    y, groups = labels.learn(labels_of(path, roles, n)), groups_of(path, roles, n)
     X: Any = arrays.read(path, name)
     X = arrays.texts(X, TEXT) if header.is_of_texts else X
-    return UserData(X, y, groups, origin(path, wanted))
+    return UserData(X, y, groups, origin(path, roles))
 
 
-def _named(name: str, wanted: Roles, data_dir: Path | None) -> UserData:
+def _named(name: str, roles: Roles, data_dir: Path | None) -> UserData:
     """All examples of a named dataset, its parts put together again."""
-    if wanted.groups:
-        raise DataError(f"the dataset {name} has no column {wanted.groups!r} to make groups by.")
-    found = library.load(name, data_dir=data_dir)
-    X = np.concatenate([found.x_train, found.x_cal, found.x_test])
-    y = np.concatenate([found.y_train, found.y_cal, found.y_test])
+    if roles.groups:
+        raise DataError(f"the dataset {name} has no column {roles.groups!r} to make groups by.")
+    dataset = library.load(name, data_dir=data_dir)
+    X = np.concatenate([dataset.x_train, dataset.x_cal, dataset.x_test])
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
     return UserData(
-        X, np.array(found.classes)[y], None, {"dataset": name, "group_by": wanted.group_by}
+        X, np.array(dataset.classes)[y], None, {"dataset": name, "group_by": roles.group_by}
     )
 
 
@@ -321,7 +323,7 @@ def _column(path: Path, name: str | None, n: int) -> pl.Series:
     if tables.is_table(path):
         name = name or tables.columns(path)[0]
         check_columns(path, [name])
-        found = tables.read(path)[name]
+        column = tables.read(path)[name]
     else:
         stored = (name or TARGET) if path.suffix == ".npz" else None
         shape = arrays.header(path, stored).shape
@@ -330,9 +332,9 @@ def _column(path: Path, name: str | None, n: int) -> pl.Series:
         _check_count(shape[0], n)
         values = arrays.read(path, stored)
         texts = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
-        found = pl.Series(name or path.name, texts)
-    _check_count(len(found), n)
-    return found
+        column = pl.Series(name or path.name, texts)
+    _check_count(len(column), n)
+    return column
 
 
 def _check_count(labels: int, n: int) -> None:

@@ -57,9 +57,9 @@ def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
     """Where each label of a file stands among the classes of a model; -1 where it is none."""
     names = by_text(classes)
     texts = column.cast(pl.String).str.strip_chars()
-    if all(isinstance(one, int | np.integer) for one in classes):
-        found = texts.unique().drop_nulls().to_list()
-        texts = texts.replace({text: _whole(text) for text in found})
+    if all(isinstance(name, int | np.integer) for name in classes):
+        different = texts.unique().drop_nulls().to_list()
+        texts = texts.replace({text: _whole(text) for text in different})
     if set(names) <= {"true", "false"}:
         texts = texts.str.to_lowercase()
     order = {cell(text): place for place, text in enumerate(names)}  # as conftr writes them
@@ -82,4 +82,4 @@ def _whole(text: str) -> str:
 
 def by_text(classes: Sequence[Hashable]) -> Mapping[str, Hashable]:
     """Classes by the text that stands for them in files and wishes, in their order."""
-    return {str(one): one for one in classes}
+    return {str(name): name for name in classes}

@@ -25,7 +25,7 @@ COLUMN = "picture"  # of the answers: the path of each
 FOLDER = "folder"  # where a class is the name of the folder, in place of a column's name
 _NAMED = 20  # files in a message
 _MOSTLY = 0.9  # so many texts of a column end as pictures do: it is one of paths
-_READING = "reading pictures"
+_PROGRESS = "reading pictures"
 
 
 class Listed(NamedTuple):
@@ -66,22 +66,22 @@ def listed(folder: Path, classes: Collection[str] | None = None) -> Listed:
         DataError: If it cannot be looked into.
     """
     inside, beside, others = _entries(folder)
-    found: list[tuple[Path, str | None]] = [(one, None) for one in beside]
+    files_found: list[tuple[Path, str | None]] = [(file, None) for file in beside]
     deeper, empty = list[str](), list[str]()
-    for one in inside:
-        nested, files, strange = _entries(one)
+    for inner in inside:
+        nested, files, strange = _entries(inner)
         others += strange
-        found += [(file, one.name) for file in files]
+        files_found += [(file, inner.name) for file in files]
         deeper += [_text(path.relative_to(folder)) for path in nested]
-        empty += [] if files else [_text(one.name)]
-    named = {_text(one.name) for one in inside}
+        empty += [] if files else [_text(inner.name)]
+    named = {_text(inner.name) for inner in inside}
     known = classes is None or bool(named & set(classes))
-    labels = [_text(name) if name is not None and known else None for _, name in found]
+    labels = [_text(name) if name is not None and known else None for _, name in files_found]
     return Listed(
-        [path for path, _ in found],
-        pl.Series(COLUMN, [_text(path) for path, _ in found], pl.String),
+        [path for path, _ in files_found],
+        pl.Series(COLUMN, [_text(path) for path, _ in files_found], pl.String),
         pl.Series(FOLDER, labels, pl.String),
-        tuple(_passed_over(deeper, empty, [_text(one.name) for one in others])),
+        tuple(_passed_over(deeper, empty, [_text(other.name) for other in others])),
     )
 
 
@@ -122,13 +122,13 @@ def read(given: Listed, *, shape: Shape | None = None, progress: Progress) -> Re
         with _Noting(broken, names[row]):
             looks[row] = pictures.looked_at(path)
     if not looks:
-        raise DataError(f"there is no picture to be read. {told(broken)}".rstrip())
-    wanted = shape or _shape(list(looks.values()))
-    keep = _in_memory if max(wanted[:2]) <= SMALL else _on_disk
-    X, rows = keep(given, list(looks), wanted, broken, progress)
+        raise DataError(f"there is no picture to be read. {sentence(broken)}".rstrip())
+    size = shape or _shape(list(looks.values()))
+    keep = _in_memory if max(size[:2]) <= SMALL else _on_disk
+    X, rows = keep(given, list(looks), size, broken, progress)
     if not rows:
-        raise DataError(f"there is no picture to be read. {told(broken)}")
-    notes = [*given.notes, *([told(broken)] if broken else []), *_resized(looks.values(), wanted)]
+        raise DataError(f"there is no picture to be read. {sentence(broken)}")
+    notes = [*given.notes, *([sentence(broken)] if broken else []), *_resized(looks.values(), size)]
     return ReadPictures(X, rows, broken, tuple(notes))
 
 
@@ -149,34 +149,34 @@ def decoded_runs(given: Listed, shape: Shape, broken: Broken) -> Iterator[tuple[
 def warn_of_broken(broken: Broken) -> None:
     """Tell which pictures were left out."""
     if broken:
-        warnings.warn(told(broken), stacklevel=2)
+        warnings.warn(sentence(broken), stacklevel=2)
 
 
 def sha256(folder: Path) -> str:
     """The SHA-256 of the names and contents of a folder's pictures, in hexadecimal digits."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for path in listed(folder).paths:
-        found.update(os.fsencode(path.relative_to(folder)) + b"\0")
+        hashed.update(os.fsencode(path.relative_to(folder)) + b"\0")
         try:
             with path.open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
+                hashed.update(hashlib.file_digest(file, "sha256").digest())
         except OSError:  # a link that leads nowhere
             continue
-    return found.hexdigest()
+    return hashed.hexdigest()
 
 
 class _Noting:
     """Notes a picture that cannot be read, and goes on."""
 
-    def __init__(self, found: Broken, name: str | None) -> None:
-        self._found, self._name = found, name
+    def __init__(self, broken: Broken, name: str | None) -> None:
+        self._broken, self._name = broken, name
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, fault: BaseException | None, _: Any) -> bool:
         if not isinstance(fault, PictureError):
             return False
-        self._found.append((self._name or "an empty cell", str(fault)))
+        self._broken.append((self._name or "an empty cell", str(fault)))
         return True
 
 
@@ -184,13 +184,13 @@ def _in_memory(
     given: Listed, rows: Sequence[int], shape: Shape, broken: Broken, progress: Progress
 ) -> tuple[Pixels, list[int]]:
     """Pixels of all that can be read, one file at a time."""
-    found, good = np.empty((len(rows), *shape), np.uint8), list[int]()
+    pixels, good = np.empty((len(rows), *shape), np.uint8), list[int]()
     names = given.shown.to_list()
-    for done, row in enumerate(_told_of(rows, progress)):
+    for done, row in enumerate(_with_progress(rows, progress)):
         with _Noting(broken, names[row]):
-            found[len(good)] = pictures.decoded(given.paths[row], shape)
+            pixels[len(good)] = pictures.decoded(given.paths[row], shape)
             good.append(rows[done])
-    return found[: len(good)], good
+    return pixels[: len(good)], good
 
 
 def _on_disk(
@@ -198,7 +198,7 @@ def _on_disk(
 ) -> tuple[PictureFiles, list[int]]:
     """Files, each decoded once to know that it can be."""
     digests, good, names = list[Any](), list[int](), given.shown.to_list()
-    for row in _told_of(rows, progress):
+    for row in _with_progress(rows, progress):
         with _Noting(broken, names[row]):
             pictures.decoded(given.paths[row], shape)
             digests.append(pictures.digest(given.paths[row]))
@@ -208,20 +208,20 @@ def _on_disk(
     return PictureFiles(paths, np.array(digests, np.uint64)), good
 
 
-def _told_of(rows: Sequence[int], progress: Progress) -> Iterator[int]:
+def _with_progress(rows: Sequence[int], progress: Progress) -> Iterator[int]:
     """The rows, with word of how many are done."""
     for done, row in enumerate(rows):
         if done % 100 == 0:
-            progress(_READING, done, len(rows))
+            progress(_PROGRESS, done, len(rows))
         yield row
-    progress(_READING, len(rows), len(rows))
+    progress(_PROGRESS, len(rows), len(rows))
 
 
 def _shape(looks: Sequence[Look]) -> Shape:
     """What pictures are brought to: see `read`."""
-    channels = 1 if all(one.is_grey for one in looks) else 3
-    longer = int(np.median([max(one[:2]) for one in looks]))
-    ((height, width), most), *_ = Counter(one[:2] for one in looks).most_common(1)
+    channels = 1 if all(look.is_grey for look in looks) else 3
+    longer = int(np.median([max(look[:2]) for look in looks]))
+    ((height, width), most), *_ = Counter(look[:2] for look in looks).most_common(1)
     if longer > SMALL:
         return (SMALL + 1, SMALL + 1, 3)  # whoever encodes them says how large
     if most == len(looks):
@@ -231,7 +231,7 @@ def _shape(looks: Sequence[Look]) -> Shape:
 
 def _resized(looks: Iterable[Look], shape: Shape) -> Iterator[str]:
     """A note where pictures get another size than their own."""
-    others = sum(one[:2] != shape[:2] for one in looks)
+    others = sum(look[:2] != shape[:2] for look in looks)
     if others and max(shape[:2]) <= SMALL:
         yield (
             f"{others:,} pictures are not {shape[1]} x {shape[0]}: they are scaled until they just "
@@ -239,7 +239,7 @@ def _resized(looks: Iterable[Look], shape: Shape) -> Iterator[str]:
         )
 
 
-def told(broken: Broken) -> str:
+def sentence(broken: Broken) -> str:
     """Which pictures are left out and why, in a sentence."""
     if not broken:
         return ""

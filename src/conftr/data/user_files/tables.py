@@ -64,13 +64,13 @@ def blocks(path: Path, names: Sequence[str], *, rows: int) -> Iterator[pl.DataFr
     """
     with _in_words(path):
         if path.suffix.lower() == ".parquet":
-            parts: Iterable[pl.DataFrame] = _scan(path).select(names).collect_batches()
+            pieces: Iterable[pl.DataFrame] = _scan(path).select(names).collect_batches()
         else:
-            parts = (part.select(names) for part in _pieces(path, names))
+            pieces = (piece.select(names) for piece in _pieces(path, names))
         some = False
-        for part in parts:
+        for piece in pieces:
             some = True
-            yield from part.iter_slices(rows) if len(part) else [part]
+            yield from piece.iter_slices(rows) if len(piece) else [piece]
         if not some:
             yield pl.DataFrame(schema=_scan(path).select(names).collect_schema())
 
@@ -97,8 +97,8 @@ def parsed(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
     """
     bare = texts.str.strip_chars()
     bare = bare.set(bare.is_in(MISSING), None)
-    found = bare.cast(pl.Float64, strict=False)
-    return found, bare.is_not_null() & ~found.is_finite().fill_null(False)
+    numbers = bare.cast(pl.Float64, strict=False)
+    return numbers, bare.is_not_null() & ~numbers.is_finite().fill_null(False)
 
 
 def _is_plain(numbers: pl.Series, cells: pl.Series) -> bool:
@@ -109,9 +109,9 @@ def _is_plain(numbers: pl.Series, cells: pl.Series) -> bool:
 def _number(column: pl.Series, first: int, path: Path) -> pl.Series:
     """Texts of which some are no plain numbers: with blanks around, or all true or false."""
     texts = column.cast(pl.String)
-    found, strange = parsed(texts)
+    numbers, strange = parsed(texts)
     if not strange.any():
-        return found
+        return numbers
     words = texts.str.strip_chars().str.to_lowercase()
     if words.drop_nulls().is_in(["true", "false"]).all():
         return (words == "true").cast(pl.Float64).alias(column.name)
@@ -189,10 +189,10 @@ def _without_blank_lines(text: bytes) -> bytes:
     """Rows of a CSV file without the lines between them that hold nothing or blanks."""
     if not _BLANK.search(text):
         return text
-    parts = text.split(b'"')
-    parts[0] = re.sub(rb"\A(?: *\r?\n)+", b"", parts[0])
-    parts[::2] = [_BLANK.sub(b"\n", outside) for outside in parts[::2]]
-    return b'"'.join(parts)
+    quoted = text.split(b'"')
+    quoted[0] = re.sub(rb"\A(?: *\r?\n)+", b"", quoted[0])
+    quoted[::2] = [_BLANK.sub(b"\n", outside) for outside in quoted[::2]]
+    return b'"'.join(quoted)
 
 
 def _end_of_rows(text: bytes) -> int:
@@ -234,11 +234,11 @@ def _in_words(path: Path) -> Iterator[None]:
             f"{path} is empty: a table has a line of column names, then rows."
         ) from None
     except pl.exceptions.PolarsError as fault:
-        said = str(fault).splitlines()[0]
-        if "utf-8" in said:
+        reason = str(fault).splitlines()[0]
+        if "utf-8" in reason:
             advice = "it is not in UTF-8: save it with that encoding"
-        elif "more fields" in said:
+        elif "more fields" in reason:
             advice = "a row has more cells than there are column names: look for stray separators"
         else:
-            advice = said
+            advice = reason
         raise DataError(f"{path} cannot be read as a table: {advice}.") from None

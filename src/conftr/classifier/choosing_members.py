@@ -26,7 +26,7 @@ from conftr.members.scikit import Frozen, Scikit
 
 AUTO, ONE_NETWORK = "auto", "one-network"
 
-Asked: TypeAlias = str | tuple[Member, ...]
+RequestedMembers: TypeAlias = str | tuple[Member, ...]
 
 _LINEAR = 1e6  # encoded numbers beyond which no linear model is tried
 _PIXELS = 1024  # numbers of a picture beyond which no trees are
@@ -129,10 +129,10 @@ def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
         Network(name, (WEAK,), hidden=(256,), augmentation=LeaveOut(share))
         for name, share in (("network", 0.5), ("network on few inputs", 0.7))
     ]
-    found: list[Member] = [NgramLogistic(), *networks, Logistic(strength=_OF_VECTORS)]
+    chosen: list[Member] = [NgramLogistic(), *networks, Logistic(strength=_OF_VECTORS)]
     if reader.table is not None:
-        found += [Forest(EXTRA), *_boosted(rows)]
-    return found
+        chosen += [Forest(EXTRA), *_boosted(rows)]
+    return chosen
 
 
 def _boosted(rows: MemberRows) -> list[Member]:
@@ -154,7 +154,7 @@ KINDS: dict[str, Callable[[], list[Member]]] = {
 }
 
 
-def asked(members: Any) -> Asked:
+def requested_members(members: Any) -> RequestedMembers:
     """What the argument `members` of a classifier asks for.
 
     Args:
@@ -173,10 +173,10 @@ def asked(members: Any) -> Asked:
     values = members.split(",") if isinstance(members, str) else members
     if not isinstance(values, Sequence):
         values = [values]
-    found = [one for value in values for one in _members(value)]
-    if not found:
+    chosen = [member for value in values for member in _members(value)]
+    if not chosen:
         raise ValueError("members must name at least one member, or be 'auto'.")
-    return tuple(found)
+    return tuple(chosen)
 
 
 def _members(value: Any) -> list[Member]:
@@ -219,10 +219,10 @@ def suitable(rows: MemberRows) -> Suitable:
     Where rows and classes are both many, some members would take hours or all memory. They are
     left out, as long as one is left.
     """
-    found = _suitable(rows)
-    able = [one for one in found if not _is_hopeless(one, rows)]
-    able = able or [one for one in found if not isinstance(one, Forest)][:1]
-    return Suitable(able, [one.name for one in found if one not in able])
+    candidates = _suitable(rows)
+    able = [member for member in candidates if not _is_hopeless(member, rows)]
+    able = able or [member for member in candidates if not isinstance(member, Forest)][:1]
+    return Suitable(able, [member.name for member in candidates if member not in able])
 
 
 def _is_hopeless(member: Member, rows: MemberRows) -> bool:
@@ -245,6 +245,6 @@ def _suitable(rows: MemberRows) -> list[Member]:
     if isinstance(rows.reader, TextColumns):
         return _for_texts(rows, rows.reader)
     width = rows.reader.width + sum(rows.reader.levels.values())
-    found: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
-    found += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]
-    return found + _boosted(rows)
+    chosen: list[Member] = [Logistic()] if len(rows.labels) * width <= _LINEAR else []
+    chosen += [Forest(EXTRA), Forest(RANDOM, min_leaf=5), *_networks()]
+    return chosen + _boosted(rows)
