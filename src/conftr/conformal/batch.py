@@ -8,10 +8,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, divide, library, log_softmax, pick, settled, sigmoid
-from conftr.conformal.quantile import Quantile
 from conftr.conformal.scores import log_probabilities, thr
 
 Score: TypeAlias = Callable[[Array], Array]
+
+# The ranges of numbers that several objectives have.
+_RANGES: dict[str, dict[str, float]] = {
+    "temperature": {"above": 0},
+    "size_weight": {"at_least": 0},
+    "target_size": {"at_least": 0},
+    "cross_entropy_weight": {"at_least": 0},
+    "fraction": {"above": 0, "below": 1},
+}
 
 
 class Calibrated(NamedTuple):
@@ -32,24 +40,33 @@ class Calibrated(NamedTuple):
         return sigmoid(self.above)
 
 
-def calibrated(
-    logits: Array,
-    labels: Array,
-    *,
-    score: Score,
-    quantile: Quantile,
-    alpha: float,
-    temperature: Any,
-    fraction: float | None,
-) -> Calibrated:
-    """Calibrate on the first rows of a batch and predict the others, as `ConfTr` does (Alg. 1)."""
-    scores = scored(score, logits)
+def check_shared_fields(objective: Any) -> None:
+    """Refuse values out of range in the fields that several objectives have, naming the field."""
+    if hasattr(objective, "alpha"):
+        object.__setattr__(objective, "alpha", checks.one_probability(objective.alpha, "alpha"))
+    for name, limits in _RANGES.items():
+        if hasattr(objective, name) and not (name == "fraction" and objective.fraction is None):
+            checks.number(getattr(objective, name), name, **limits)
+
+
+def calibrated(objective: Any, logits: Array, labels: Array) -> Calibrated:
+    """Calibrate on the first rows of a batch and predict the others (Alg. 1).
+
+    Args:
+        objective: Has `score`, `quantile`, `alpha`, `temperature` and `fraction`, as `ConfTr` has.
+        logits: (n, K).
+        labels: (n,).
+
+    Returns:
+        What the other rows get.
+    """
+    scores = scored(objective.score, logits)
     (calibrating, predicting), (first_labels, rest_labels), (_, rows) = split_rows(
-        fraction, scores, labels, logits
+        objective.fraction, scores, labels, logits
     )
-    tau = quantile(pick(calibrating, first_labels), alpha)
+    tau = objective.quantile(pick(calibrating, first_labels), objective.alpha)
     n = operator.index(calibrating.shape[0])
-    return Calibrated((predicting - tau) / temperature, rows, rest_labels, n)
+    return Calibrated((predicting - tau) / objective.temperature, rows, rest_labels, n)
 
 
 def cross_entropy(logits: Array, labels: Array) -> Array:

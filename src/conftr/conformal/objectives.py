@@ -15,7 +15,14 @@ from typing import Any, TypeAlias
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, library, pick
-from conftr.conformal.batch import Score, cross_entropy, scored, soft_sets, split_rows
+from conftr.conformal.batch import (
+    Score,
+    check_shared_fields,
+    cross_entropy,
+    scored,
+    soft_sets,
+    split_rows,
+)
 from conftr.conformal.losses import cost, excess, missed
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import thr
@@ -74,11 +81,7 @@ class ConfTr:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
-        _check_sets_settings(self)
-        checks.number(self.cross_entropy_weight, "cross_entropy_weight", at_least=0)
-        if self.fraction is not None:
-            checks.number(self.fraction, "fraction", above=0, below=1)
+        _check_fields(self)
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
@@ -118,7 +121,7 @@ class CoverTr:
         checks.number(self.tau, "tau")
         if self.set_loss is not None and self.loss_matrix is identity:
             object.__setattr__(self, "loss_matrix", None)
-        _check_sets_settings(self)
+        _check_fields(self)
         if self.set_loss is None and self.loss_matrix is None:
             raise ValueError(
                 "loss_matrix must be given (conftr.identity for the paper's L = I) or set_loss: "
@@ -143,9 +146,7 @@ class Bel:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
-        checks.number(self.temperature, "temperature", above=0)
-        checks.number(self.size_weight, "size_weight", at_least=0)
+        check_shared_fields(self)
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
@@ -183,11 +184,9 @@ def _cost(sets: Array, labels: Array, matrix: Any) -> Array:
     return cost(sets, labels, matrix)
 
 
-def _check_sets_settings(objective: ConfTr | CoverTr) -> None:
-    """The fields that ConfTr and CoverTr share."""
-    checks.number(objective.temperature, "temperature", above=0)
-    checks.number(objective.size_weight, "size_weight", at_least=0)
-    checks.number(objective.target_size, "target_size", at_least=0)
+def _check_fields(objective: ConfTr | CoverTr) -> None:
+    """Refuse fields of ConfTr and CoverTr that make no objective."""
+    check_shared_fields(objective)
     for name in ("score", "quantile", "set_loss"):
         value = getattr(objective, name, thr)  # CoverTr has no quantile
         if isinstance(value, type):

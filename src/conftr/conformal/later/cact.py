@@ -32,7 +32,7 @@ from conftr.conformal.arrays import (
     stop_gradient,
     total,
 )
-from conftr.conformal.batch import Score, calibrated, cross_entropy
+from conftr.conformal.batch import Score, calibrated, check_shared_fields, cross_entropy
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import thr
 
@@ -76,14 +76,10 @@ class CaCT:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
-        checks.number(self.target_size, "target_size", at_least=0)
+        check_shared_fields(self)
         checks.number(self.penalty, "penalty", above=0)
         checks.number(self.growth, "growth", at_least=1)
         checks.number(self.every, "every", at_least=1)
-        checks.number(self.temperature, "temperature", above=0)
-        if self.fraction is not None:
-            checks.number(self.fraction, "fraction", above=0, below=1)
 
     def start(self, classes: int) -> CaCTState:
         """No multipliers, and penalties as they begin."""
@@ -119,15 +115,7 @@ class CaCT:
 
     def _excess(self, logits: Array, labels: Array) -> tuple[Array, Array]:
         """z (n,) of the rows that predict, and their classes as 0 and 1, (n, K)."""
-        batch = calibrated(
-            logits,
-            labels,
-            score=self.score,
-            quantile=self.quantile,
-            alpha=self.alpha,
-            temperature=self.temperature,
-            fraction=self.fraction,
-        )
+        batch = calibrated(self, logits, labels)
         classes = counting(int(logits.shape[1]), batch.labels)[None, :]
         one_hot = constant(batch.labels[:, None] == classes, stop_gradient(batch.logits))
         return total(batch.sets, 1) - self.target_size, one_hot

@@ -29,7 +29,7 @@ from conftr.conformal.arrays import (
     stop_gradient,
     total,
 )
-from conftr.conformal.batch import cross_entropy
+from conftr.conformal.batch import check_shared_fields, cross_entropy
 from conftr.conformal.quantile import exact_position
 
 _MEMORY = 50  # batches over which the warm-up averages, at most
@@ -59,9 +59,7 @@ class DPSM:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
-        checks.number(self.size_weight, "size_weight", at_least=0)
-        checks.number(self.temperature, "temperature", above=0)
+        check_shared_fields(self)
         checks.number(self.rate, "rate", at_least=0)
         checks.number(self.warm_up, "warm_up", at_least=0)
 

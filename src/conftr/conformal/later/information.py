@@ -14,7 +14,7 @@ from typing import Any
 
 from conftr.conformal import checks
 from conftr.conformal.arrays import Array, library, total
-from conftr.conformal.batch import Calibrated, Score, calibrated
+from conftr.conformal.batch import Calibrated, Score, calibrated, check_shared_fields
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import thr
 
@@ -36,23 +36,12 @@ class EntropyBound:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
-        object.__setattr__(self, "alpha", checks.one_probability(self.alpha, "alpha"))
-        checks.number(self.temperature, "temperature", above=0)
-        if self.fraction is not None:
-            checks.number(self.fraction, "fraction", above=0, below=1)
+        check_shared_fields(self)
 
     def predicted(self, logits: Array, labels: Array) -> Calibrated:
         """Soft sets of the rows of a batch that predict, (n, K) and (n,)."""
         logits = checks.logits_array(logits, values=False)
-        return calibrated(
-            logits,
-            checks.labels_array(labels, logits),
-            score=self.score,
-            quantile=self.quantile,
-            alpha=self.alpha,
-            temperature=self.temperature,
-            fraction=self.fraction,
-        )
+        return calibrated(self, logits, checks.labels_array(labels, logits))
 
 
 def entropy(alpha: float) -> float:

@@ -45,7 +45,7 @@ class UncertaintyAware:
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the field."""
         checks.number(self.weight, "weight", at_least=0)
-        checks.number(self.fraction, "fraction", above=0, below=1)
+        checks.number(self.fraction, "fraction", above=0, below=1)  # None is no share here
 
     def __call__(self, logits: Array, labels: Array) -> Array:
         """The objective on one batch, (n, K) and (n,) -> ()."""
