@@ -32,9 +32,10 @@ Kind: TypeAlias = Literal["all", "class", "column"]
 class Grouping:
     """What makes the groups that have a threshold each.
 
-    kind: "all" for one group of all examples, "class" for a group per class, "column" for groups
-        that the user gave.
-    column: the name of what the user gave, which may be any text; None where it has no name.
+    Attributes:
+        kind: "all" for one group of all examples, "class" for a group per class, "column" for
+            groups that the user gave.
+        column: The name of what the user gave, which may be any text; None where it has no name.
     """
 
     kind: Kind
@@ -57,9 +58,10 @@ TABLED_ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.
 class Calibration:
     """Scores of the true classes of calibration examples, sorted within each group.
 
-    by: what makes the groups.
-    names: of the groups.
-    scores: one sorted array for each group.
+    Attributes:
+        by: What makes the groups.
+        names: Of the groups.
+        scores: One sorted array for each group.
     """
 
     by: Grouping
@@ -102,7 +104,9 @@ class Calibration:
     def p_values(self, scores: Numbers, groups: Groups, u: Any = None) -> Numbers:
         """P-values (m, K) of the classes, as `conftr.p_values` gives them; 1 without examples.
 
-        groups: as `places` gives them. u: uniform draws (m,) for smoothed ones.
+        Args:
+            groups: As `places` gives them.
+            u: Uniform draws (m,) for smoothed ones.
         """
         p = np.ones(scores.shape)
         for g, of_group in enumerate(self.scores):
@@ -171,8 +175,9 @@ def warn_of_unseen(by: Grouping, groups: Any, places: Groups) -> None:
 class WeightedCalibration(Calibration):
     """Calibration under a known shift: see `conftr.weighted_calibrate`.
 
-    weights: of the calibration examples of each group, in the order of `scores`.
-    of_rows: the weight (m,) of each row that sets are made for; None until `at` is told.
+    Attributes:
+        weights: Of the calibration examples of each group, in the order of `scores`.
+        of_rows: The weight (m,) of each row that sets are made for; None until `at` is told.
     """
 
     weights: tuple[Numbers, ...]
@@ -238,8 +243,9 @@ def calibrated(
 ) -> Calibration:
     """Keep the true classes' scores, from scores (n, K) and labels (n,), by group.
 
-    groups: the name of each example's group, (n,), where the user gave them.
-    weights: of the examples, (n,), where new rows are known to be drawn otherwise.
+    Args:
+        groups: The name of each example's group, (n,), where the user gave them.
+        weights: Of the examples, (n,), where new rows are known to be drawn otherwise.
     """
     true_scores = scores[np.arange(len(labels)), labels]
     names, ids = _named_groups(labels, classes, by, groups)
@@ -269,7 +275,8 @@ def _named_groups(
 def grouping(groups: Any, n: int) -> tuple[Grouping, npt.NDArray[np.object_] | None]:
     """What makes the groups, and the group of each example where the user gave them, (n,).
 
-    groups: None, "all", "class", or one group for each of n examples; a series may have a name.
+    Args:
+        groups: None, "all", "class", or one group for each of n examples; a series may have a name.
     """
     if groups is None:
         return ALL, None

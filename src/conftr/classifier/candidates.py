@@ -50,7 +50,9 @@ class Trained(NamedTuple):
 class Materials(NamedTuple):
     """What every recipe trains on, and validation inputs; both encoded.
 
-    reader: what reads the user's rows. encoding: how networks see what was read.
+    Attributes:
+        reader: What reads the user's rows.
+        encoding: How networks see what was read.
     """
 
     reader: Matrix
@@ -73,9 +75,11 @@ def train(
 ) -> list[Trained]:
     """Train recipes, in their order; those that failed or came too late are left out.
 
-    report: told the family, epochs done and epochs in all.
-    until: by the monotonic clock. some: the shortest recipes of the first family are trained in
-        any case, and it is an error if all fail.
+    Args:
+        report: Told the family, epochs done and epochs in all.
+        until: By the monotonic clock.
+        some: The shortest recipes of the first family are trained in any case, and it is an error
+            if all fail.
     """
     by_place: dict[int, Trained] = {}
     for places, step in _in_order(recipes, report):

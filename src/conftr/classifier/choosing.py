@@ -42,8 +42,10 @@ _ENTRIES = 2e8  # scores looked at for each model, about
 class Candidate:
     """A model and its calibration.
 
-    name: "cross-entropy", "conformal training" …; words: how it was trained and how it did.
-    inefficiency: the measure above, None where there is nothing to measure it on.
+    Attributes:
+        name: "cross-entropy", "conformal training" ….
+        words: How it was trained and how it did.
+        inefficiency: The measure above, None where there is nothing to measure it on.
     """
 
     name: str

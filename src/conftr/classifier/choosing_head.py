@@ -46,9 +46,15 @@ _NEGLIGIBLE = 0.001  # rise of cross-entropy, as a share of it, for which no mem
 class StackTask:
     """What is wanted of a head.
 
-    classes: their names, in the order of labels. alpha: the share of sets that may miss the truth.
-    score: whose sets count. shape: wishes. head: which heads are tried, one of `HEADS`.
-    by, groups: as in `calibrated`, of the training rows. until: by the monotonic clock.
+    Attributes:
+        classes: Their names, in the order of labels.
+        alpha: The share of sets that may miss the truth.
+        score: Whose sets count.
+        shape: Wishes.
+        head: Which heads are tried, one of `HEADS`.
+        by: As in `calibrated`, of the training rows.
+        groups: As in `calibrated`, of the training rows.
+        until: By the monotonic clock.
     """
 
     classes: Sequence[Any]
@@ -73,9 +79,11 @@ class MeasuredModel(NamedTuple):
 class ChosenHead(NamedTuple):
     """A head, the places of the members that it hears, and how it was chosen.
 
-    measured: every head, the chosen one first. curve: the price of the wishes, first of all the
-    sets without them; point: where on it the head stands; by_weight: the head of every point, to
-    draw the curve on test rows too.
+    Attributes:
+        measured: Every head, the chosen one first.
+        curve: The price of the wishes, first of all the sets without them.
+        point: Where on it the head stands.
+        by_weight: The head of every point, to draw the curve on test rows too.
     """
 
     head: Head

@@ -38,8 +38,9 @@ FILE = "folds.safetensors"
 class CrossStack(Stack):
     """Stacks that were fitted without a fold each; `members` and `head` are those of the first.
 
-    folds: the stacks. true_scores: for each, the sorted scores of the true classes of the rows of
-        its fold.
+    Attributes:
+        folds: The stacks.
+        true_scores: For each, the sorted scores of the true classes of the rows of its fold.
     """
 
     folds: tuple[Stack, ...]

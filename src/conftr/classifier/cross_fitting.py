@@ -172,7 +172,8 @@ class _Part(NamedTuple):
 class _Done(NamedTuple):
     """What came of a task: members as `fit` gives them, or the fault, and the seconds it took.
 
-    reads_alike: of each member, whether its reader is the one that all share.
+    Attributes:
+        reads_alike: Of each member, whether its reader is the one that all share.
     """
 
     fitted: list[FittedMember]

@@ -23,8 +23,10 @@ _HALVES = 10
 class Point(NamedTuple):
     """What a weight of the wishes gives; 0 is without them.
 
-    mixed: of the rows whose class the wishes concern, the share whose set holds what should stay
-        apart. size: of all sets, the mean.
+    Attributes:
+        mixed: Of the rows whose class the wishes concern, the share whose set holds what should
+            stay apart.
+        size: Of all sets, the mean.
     """
 
     weight: float
@@ -36,7 +38,8 @@ class Point(NamedTuple):
 class DialPoint:
     """A point on out-of-fold training rows, and the stack whose head follows wishes so.
 
-    chosen: whether sets are made with it.
+    Attributes:
+        chosen: Whether sets are made with it.
     """
 
     point: Point

@@ -39,9 +39,11 @@ _HELD_OUT = 0.6  # of the examples at the most test and calibrate
 class Order:
     """The order in which examples are drawn.
 
-    places: of each of n rows, (n,), from 0; copies of one example have the same.
-    digests: of what each row holds, (n,).
-    copies: how many rows have the place of another. twins: how many rows equal another by chance.
+    Attributes:
+        places: Of each of n rows, (n,), from 0; copies of one example have the same.
+        digests: Of what each row holds, (n,).
+        copies: How many rows have the place of another.
+        twins: How many rows equal another by chance.
     """
 
     places: Rows
@@ -126,10 +128,12 @@ def divide(
 ) -> Division:
     """Divide n examples with labels (n,) in 0..K-1.
 
-    drawn: the order in which they are drawn. Of copies, one calibrates or chooses; all train.
-    calibration, validation: a number of examples, a share of them, or None for what is sensible:
-        a fifth each, fewer of many, for calibration at least what alpha needs, and no validation
-        where it would be too small to tell models apart.
+    Args:
+        drawn: The order in which they are drawn. Of copies, one calibrates or chooses; all train.
+        calibration: A number of examples, a share of them, or None for what is sensible: a fifth
+            each, fewer of many, for calibration at least what alpha needs, and no validation where
+            it would be too small to tell models apart.
+        validation: Likewise.
     """
     n_calibration, n_validation = _sizes(drawn.examples, alpha, calibration, validation)
     one_each = drawn.one_each(seed)

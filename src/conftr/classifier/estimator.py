@@ -259,11 +259,26 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Share of rows whose likeliest class is theirs: scikit-learn's default, accuracy.
 
         It says nothing of sets: see `coverage`, `set_size`, `small_sets_scorer`.
+
+        Args:
+            X: Rows, with the columns of `fit`.
+            y: Their classes, (n,).
+            sample_weight: Of the rows, (n,).
+
+        Returns:
+            A number in [0, 1].
         """
         return float(super().score(X, y, sample_weight))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name, as scikit-learn wants them."""
+        """The settings by name, as scikit-learn wants them.
+
+        Args:
+            deep: Whether to add those of nested estimators.
+
+        Returns:
+            Values by name.
+        """
         settings: dict[str, Any] = super().get_params(deep)
         return settings | {"score": self.__dict__["score"]}
 
@@ -551,13 +566,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._calibrate(X, y, alpha, by, groups, weights)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The likeliest class of each row, (n,)."""
+        """The likeliest class of each row.
+
+        Args:
+            X: Rows, with the columns of `fit`.
+
+        Returns:
+            Names of classes, (n,).
+        """
         logits = self._logits(X)
         likeliest: npt.NDArray[Any] = self.classes_[np.argmax(logits, axis=1)]
         return likeliest
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.floating[Any]]:
-        """Probabilities (n, K), in the order of `classes_`."""
+        """Probabilities, in the order of `classes_`.
+
+        Args:
+            X: Rows, with the columns of `fit`.
+
+        Returns:
+            Shares (n, K) that sum to 1.
+        """
         return probabilities(self._logits(X))
 
     def predict_set(
@@ -580,7 +609,17 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_labels(
         self, X: Any, groups: Any = None, *, alpha: float | None = None, weights: Any = None
     ) -> list[list[Any]]:
-        """The set of each row as a list of class names, the likeliest first. See `predict_set`."""
+        """The set of each row as a list of class names, the likeliest first.
+
+        Args:
+            X: Rows, with the columns of `fit`.
+            groups: As in `predict_set`.
+            alpha: As in `predict_set`.
+            weights: As in `predict_set`.
+
+        Returns:
+            A list for each row.
+        """
         logits, scores = self._answers(X)
         sets, names = self._sets(scores, groups, alpha, weights), self.classes_.tolist()
         order = np.argsort(-logits, axis=1, kind="stable")
@@ -977,7 +1016,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: ARG001
     """Minus the mean set size, for scikit-learn's searches: small sets are better.
 
-    GridSearchCV(clf, grid, scoring=conftr.small_sets_scorer)
+        GridSearchCV(clf, grid, scoring=conftr.small_sets_scorer)
 
     Sets of all settings promise the same coverage, so that their size is what tells them apart.
     Without `scoring`, scikit-learn compares accuracy, which sets are not about.

@@ -39,10 +39,11 @@ def standing(scores: Numbers, calibration: Numbers) -> Integers:
 class ShownCandidate:
     """One trained model's answers on the test examples.
 
-    name: short, as in "cross-entropy" or "conformal training".
-    words: one sentence on what it is and how it did on validation data.
-    standing: (m, K) place of each class among the calibration scores of its group.
-    probabilities: (m, K), for showing.
+    Attributes:
+        name: Short, as in "cross-entropy" or "conformal training".
+        words: One sentence on what it is and how it did on validation data.
+        standing: (m, K) place of each class among the calibration scores of its group.
+        probabilities: (m, K), for showing.
     """
 
     name: str
@@ -54,8 +55,11 @@ class ShownCandidate:
 class PricePoint(NamedTuple):
     """What a weight of the wishes gives on test examples; 0 is without wishes.
 
-    mixed: of the examples whose class the wishes concern, the share whose set holds what should
-        stay apart. size: of all sets, the mean. chosen: whether it is in force.
+    Attributes:
+        mixed: Of the examples whose class the wishes concern, the share whose set holds what should
+            stay apart.
+        size: Of all sets, the mean.
+        chosen: Whether it is in force.
     """
 
     weight: float
@@ -68,25 +72,31 @@ class PricePoint(NamedTuple):
 class Evidence:
     """Test examples and what each candidate answers on them; the chosen candidate comes first.
 
-    classes: K names, as shown. alpha: the user's. score: "thr", "aps" or "raps".
-    labels: (m,) true classes of the test examples, indices.
-    candidates: the chosen one, then those it is compared with.
-    group_names, calibration_sizes: of each calibration group, its name and number of examples;
-        one group where one threshold serves all.
-    groups: (m,) the calibration group of each test example; None where each class is a group and
-        has its own threshold.
-    group_by: the name of the column that groups are made by; None where it has none, and where one
-        threshold serves all or each class is a group.
-    unseen: how many further test examples are of classes that were not learned, which every set
-        misses. unseen_share: of all examples, as estimated from those kept aside.
-    wishes: each in words. unwanted: (K, K), true where a set of true class row should not hold
-        class column. shrink: (K,) size weights, 1 where nothing was wished.
-    price: the curve of wishes over their weight, where a head follows them.
-    pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
-    cells: for tables, column name -> text, of each test example.
-    provenance: plain data: versions, seed, file, fingerprint, sizes of the parts, settings, choice.
-    cross_folds: how many folds cross-conformal sets are made of, whose promise is weaker; 0 where
-        calibration rows did not train.
+    Attributes:
+        classes: K names, as shown.
+        alpha: The user's.
+        score: "thr", "aps" or "raps".
+        labels: (m,) true classes of the test examples, indices.
+        candidates: The chosen one, then those it is compared with.
+        group_names: Of the calibration groups; one where one threshold serves all.
+        calibration_sizes: Of each calibration group, the number of examples.
+        groups: (m,) the calibration group of each test example; None where each class is a group
+            and has its own threshold.
+        group_by: The name of the column that groups are made by; None where it has none, and where
+            one threshold serves all or each class is a group.
+        unseen: How many further test examples are of classes that were not learned, which every set
+            misses.
+        unseen_share: Of all examples, as estimated from those kept aside.
+        wishes: Each in words.
+        unwanted: (K, K), true where a set of true class row should not hold class column.
+        shrink: (K,) size weights, 1 where nothing was wished.
+        price: The curve of wishes over their weight, where a head follows them.
+        pictures: (m, h, w) or (m, h, w, 3) uint8, where inputs are images.
+        cells: For tables, column name -> text, of each test example.
+        provenance: Plain data: versions, seed, file, fingerprint, sizes of the parts, settings,
+            choice.
+        cross_folds: How many folds cross-conformal sets are made of, whose promise is weaker; 0
+            where calibration rows did not train.
     """
 
     classes: tuple[str, ...]

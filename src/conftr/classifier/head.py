@@ -53,9 +53,13 @@ class HiddenLayer:
 class Head:
     """A linear head, or one with a hidden layer.
 
-    name: how it came about. weights: (M,), one for each member.
-    bias: b (K,), or None. matrix: A (K, K), or None. hidden: a hidden layer, or None.
-    wishes: that its log-probabilities follow, or None.
+    Attributes:
+        name: How it came about.
+        weights: (M,), one for each member.
+        bias: B (K,), or None.
+        matrix: A (K, K), or None.
+        hidden: A hidden layer, or None.
+        wishes: That its log-probabilities follow, or None.
     """
 
     name: str

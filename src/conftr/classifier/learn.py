@@ -29,7 +29,8 @@ from conftr.training.models import Model
 class LearningTask:
     """What is to be learned and how; None lets the data decide. See `ConformalClassifier`.
 
-    until: when the time limit ends, by the monotonic clock.
+    Attributes:
+        until: When the time limit ends, by the monotonic clock.
     """
 
     alpha: float
@@ -52,8 +53,11 @@ class LearningTask:
 class Learned(NamedTuple):
     """The best network of each family, the chosen one first, and how they came about.
 
-    recipe: of the chosen one. tried: every network. fingerprint: of the training data.
-    tuning: what a search for settings found, as plain data; None where there was none.
+    Attributes:
+        recipe: Of the chosen one.
+        tried: Every network.
+        fingerprint: Of the training data.
+        tuning: What a search for settings found, as plain data; None where there was none.
     """
 
     candidates: tuple[Candidate, ...]
@@ -71,7 +75,9 @@ def learn(
 ) -> Learned:
     """Train on one part of the examples, choose on another. Calibration examples are not touched.
 
-    by, groups: as in `calibrated`.
+    Args:
+        by: As in `calibrated`.
+        groups: As in `calibrated`.
     """
     materials = _materials(task, X, labels, division)
     chooses = len(division.validation) > 0

@@ -35,8 +35,10 @@ _BEYOND = 3  # rows of the calibrating half of a batch that its threshold should
 class Aim:
     """What a matrix is trained for, as fields of `ConfTr`.
 
-    name: for people. loss_matrix: L (K, K), 0 for no class loss.
-    size_weight: 0 leaves cross-entropy alone.
+    Attributes:
+        name: For people.
+        loss_matrix: L (K, K), 0 for no class loss.
+        size_weight: 0 leaves cross-entropy alone.
     """
 
     name: str

@@ -124,7 +124,8 @@ def _kind(value: object) -> str:
 def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
     """The classifier that was packed into these files.
 
-    build: makes the network of PyTorch that is among its members, if one is.
+    Args:
+        build: Makes the network of PyTorch that is among its members, if one is.
     """
     settings = json.loads(files[SETTINGS])
     clf = ConformalClassifier(**_parameters(settings["parameters"]))

@@ -41,9 +41,11 @@ _NAMED_FIELDS = {
 class Recipe:
     """One way to train.
 
-    family: what it is called. objective: recipes that share it differ in numbers alone, so that
-        they share a compiled program. varied: the fields of the objective in which this one
-        differs.
+    Attributes:
+        family: What it is called.
+        objective: Recipes that share it differ in numbers alone, so that they share a compiled
+            program.
+        varied: The fields of the objective in which this one differs.
     """
 
     family: str
@@ -75,8 +77,9 @@ class Recipe:
 def model_for(requested: Any, inputs: tuple[int, ...], classes: int, n: int) -> Model:
     """The network that was asked for, or one that suits n training examples.
 
-    requested: widths of hidden layers, or a function of (inputs, classes). None: a linear model
-        below 200 examples, one hidden layer below 1,000, two beyond.
+    Args:
+        requested: Widths of hidden layers, or a function of (inputs, classes). None: a linear model
+            below 200 examples, one hidden layer below 1,000, two beyond.
     """
     if callable(requested):
         model: Model = requested(inputs, classes)
@@ -112,7 +115,9 @@ def epochs_for(n: int, batch_size: int, model: Model, inputs: tuple[int, ...]) -
 def lengths_for(epochs: int, *, fixed: bool, limited: bool) -> list[int]:
     """How long to train, the longest first: all epochs, a quarter and a tenth of them.
 
-    fixed: the user said how many. limited: a model after one epoch is better than none.
+    Args:
+        fixed: The user said how many.
+        limited: A model after one epoch is better than none.
     """
     lengths = {epochs} if fixed else {epochs, math.ceil(epochs / 4), math.ceil(epochs / 10)}
     return sorted(lengths | ({1} if limited else set()), reverse=True)
@@ -187,8 +192,11 @@ def _ranked(lengths: Sequence[int]) -> list[Recipe]:
 class _Row(NamedTuple):
     """Settings of conformal training.
 
-    length: which of the lengths. cross_entropy: its weight beside the log of the conformal loss,
-    which steadies training; the paper's is 0. class_loss: L = I, or 0.
+    Attributes:
+        length: Which of the lengths.
+        cross_entropy: Its weight beside the log of the conformal loss, which steadies training; the
+            paper's is 0.
+        class_loss: L = I, or 0.
     """
 
     length: int

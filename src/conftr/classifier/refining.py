@@ -29,9 +29,13 @@ from conftr.training.runs import Plan
 class Search:
     """How to search.
 
-    n: settings of each recipe. rows, held: places among the training examples of those that train,
-    and of those that tell settings apart, which may be none. measure: of logits of the latter.
-    report, until: as in `candidates.train`.
+    Attributes:
+        n: Settings of each recipe.
+        rows: Places among the training examples of those that train.
+        held: Places of those that tell settings apart, which may be none.
+        measure: Of logits of the latter.
+        report: As in `candidates.train`.
+        until: As in `candidates.train`.
     """
 
     n: int

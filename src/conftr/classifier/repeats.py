@@ -66,7 +66,9 @@ def warn_of_unseen_classes(y: npt.NDArray[np.generic], classes: npt.NDArray[np.g
 class KnownRows:
     """The rows that a model has learned from, by their smallest digests: a random part of all.
 
-    digests: sorted. whole: whether they are all there.
+    Attributes:
+        digests: Sorted.
+        whole: Whether they are all there.
     """
 
     digests: Digests = field(default_factory=lambda: np.zeros(0, np.uint64))

@@ -34,8 +34,11 @@ HANDICAP = 2.0**-16  # of each class against the one before: more than rounding,
 class Apart:
     """Two sides that should not share a set.
 
-    first, second: places of their classes. weight: as many classes as a mixed set counts for.
-    one_way: whether only rows of the first side count.
+    Attributes:
+        first: Places of their classes.
+        second: Places of their classes.
+        weight: As many classes as a mixed set counts for.
+        one_way: Whether only rows of the first side count.
     """
 
     first: tuple[int, ...]
@@ -46,7 +49,9 @@ class Apart:
     def limits(self, p: Numbers, ranked: Numbers) -> tuple[Numbers, Numbers]:
         """What the classes of each side count for at most, (n, 1); 1 where it comes first.
 
-        p: probabilities (n, K). ranked: their logs without ties, as of `without_ties`.
+        Args:
+            p: Probabilities (n, K).
+            ranked: Their logs without ties, as of `without_ties`.
         """
         ours, theirs = p[:, list(self.first)], p[:, list(self.second)]
         concerned = ours.sum(axis=1) + (0.0 if self.one_way else theirs.sum(axis=1))

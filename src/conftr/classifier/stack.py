@@ -74,7 +74,8 @@ class Stack:
 def load(files: Files, classes: int, build: Build | None = None) -> Stack:
     """The stack that was saved as these files.
 
-    build: makes the network of PyTorch that is among its members, if one is.
+    Args:
+        build: Makes the network of PyTorch that is among its members, if one is.
     """
     manifest = json.loads(files[MANIFEST])
     members = loading.unpack(manifest, files, build)

@@ -51,9 +51,11 @@ class DescribedStack(NamedTuple):
 class FittedStack(NamedTuple):
     """A stack, and how it came about.
 
-    alone: what each member alone would give, and the stack of it alone. chosen: the head, and what
-    it was chosen from. left_out: members that failed or came too late. seconds: what each member
-    took.
+    Attributes:
+        alone: What each member alone would give, and the stack of it alone.
+        chosen: The head, and what it was chosen from.
+        left_out: Members that failed or came too late.
+        seconds: What each member took.
     """
 
     stack: Stack

@@ -32,8 +32,13 @@ def evidence_of(
 ) -> Evidence:
     """What a fitted classifier, and those it was compared with, show on examples it never saw.
 
-    groups: as in `predict_set`. cells, pictures, provenance: as in `Evidence`, for showing.
     Examples of classes that were not learned are counted, as every set misses them.
+
+    Args:
+        groups: As in `predict_set`.
+        cells: As in `Evidence`.
+        pictures: As in `Evidence`.
+        provenance: As in `Evidence`.
     """
     check_is_fitted(clf)
     X, y = clf._checked(X_test, y_test, reset=False)

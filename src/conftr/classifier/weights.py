@@ -30,8 +30,9 @@ def of_rows(sample_weight: Any, n: int) -> Weights | None:
 def of_classes(class_weight: Any, y: npt.NDArray[Any], classes: Classes) -> Weights | None:
     """The weight of each row by its class, (n,), from labels (n,), if classes have any.
 
-    class_weight: None, a weight for each class by its name (1 where there is none), or "balanced":
-        all rows of a class together weigh as much as those of any other.
+    Args:
+        class_weight: None, a weight for each class by its name (1 where there is none), or
+            "balanced": all rows of a class together weigh as much as those of any other.
     """
     if class_weight is None:
         return None

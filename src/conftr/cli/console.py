@@ -167,7 +167,8 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
 def in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
     """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did.
 
-    stopped: gives what to say on Ctrl-C, at that moment.
+    Args:
+        stopped: Gives what to say on Ctrl-C, at that moment.
     """
     try:
         yield

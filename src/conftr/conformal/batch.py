@@ -25,8 +25,11 @@ _RANGES: dict[str, dict[str, float]] = {
 class Calibrated(NamedTuple):
     """The rows of a batch that predict.
 
-    above: (E - tau) / T (n, K), whose sigmoid is the soft sets.
-    logits, labels: of these rows. n: how many others calibrated.
+    Attributes:
+        above: (E - tau) / T (n, K), whose sigmoid is the soft sets.
+        logits: Of these rows.
+        labels: Of these rows.
+        n: How many others calibrated.
     """
 
     above: Array

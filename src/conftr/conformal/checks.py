@@ -48,7 +48,8 @@ def near_misses(
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
     """Let a function refuse parameters that it does not have, and say which one may be meant.
 
-    meant: what parameters are called elsewhere, and how here.
+    Args:
+        meant: What parameters are called elsewhere, and how here.
     """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

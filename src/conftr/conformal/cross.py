@@ -56,9 +56,21 @@ def cross_p_values(true_scores: Any, folds: Any, scores: Any) -> npt.NDArray[np.
 def cross_predict_set(
     true_scores: Any, folds: Any, scores: Any, alpha: float
 ) -> npt.NDArray[np.bool_]:
-    """C(x) = {k : p_k(x) > alpha} as booleans, (m, K); arguments as in `cross_p_values`.
+    """C(x) = {k : p_k(x) > alpha} as booleans, (m, K).
 
     Promised is the bound that `cross_promise` gives, about 1 - 2 alpha; met is usually 1 - alpha.
+
+    Args:
+        true_scores: As in `cross_p_values`.
+        folds: As in `cross_p_values`.
+        scores: As in `cross_p_values`.
+        alpha: The share of sets that may miss the truth.
+
+    Returns:
+        Booleans (m, K).
+
+    Raises:
+        ValueError: If shapes do not fit.
     """
     p, n = cross_p_values(true_scores, folds, scores), len(host(true_scores))
     inside: npt.NDArray[np.bool_] = np.rint(p * (n + 1)) > rank(n, alpha)

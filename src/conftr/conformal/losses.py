@@ -20,8 +20,17 @@ from conftr.conformal.arrays import (
 def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any = None) -> Array:
     """Omega = mean_i omega[y_i] max(0, sum_k C_ik - kappa), eq. (3).
 
-    target_size: kappa; 1 does not punish sets of a single class.
-    weights: omega (K,), raw, not normalised; None is 1 for every class (sec. 3.3).
+    Args:
+        sets: Soft sets (n, K) in [0, 1], as of `smooth_predict_set`.
+        labels: True classes (n,), integers below K.
+        target_size: Kappa; 1 does not punish sets of a single class.
+        weights: Omega (K,), raw, not normalised; None is 1 for every class (sec. 3.3).
+
+    Returns:
+        Omega, ().
+
+    Raises:
+        ValueError: If shapes do not fit.
     """
     sets, labels = _checked(sets, labels)
     if weights is not None:
@@ -32,8 +41,17 @@ def size_loss(sets: Array, labels: Array, *, target_size: Any = 1, weights: Any 
 def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
     """L_class = mean_i sum_k L[y_i,k] ((1 - C_ik) if k = y_i else C_ik), eq. (5).
 
-    matrix: L (K, K), not negative. The diagonal asks for coverage, L[y,k] for sets of true class y
-    without k. The identity asks for coverage alone.
+    Args:
+        sets: Soft sets (n, K) in [0, 1], as of `smooth_predict_set`.
+        labels: True classes (n,), integers below K.
+        matrix: L (K, K), not negative. The diagonal asks for coverage, L[y,k] for sets of true
+            class y without k. The identity asks for coverage alone.
+
+    Returns:
+        L_class, ().
+
+    Raises:
+        ValueError: If shapes do not fit.
     """
     (sets, labels), k = _checked(sets, labels), sets.shape[1]
     checks.array_of_shape(matrix, (k, k), "loss matrix", "a row a true class")
@@ -41,7 +59,19 @@ def class_loss(sets: Array, labels: Array, matrix: Any) -> Array:
 
 
 def coverage_loss(sets: Array, labels: Array, alpha: Any) -> Array:
-    """L_cov = (mean_i C_{i,y_i} - (1 - alpha))^2 over the batch (Bel, app. E)."""
+    """L_cov = (mean_i C_{i,y_i} - (1 - alpha))^2 over the batch (Bel, app. E).
+
+    Args:
+        sets: Soft sets (n, K) in [0, 1], as of `smooth_predict_set`.
+        labels: True classes (n,), integers below K.
+        alpha: The share of sets that may miss the truth.
+
+    Returns:
+        L_cov, ().
+
+    Raises:
+        ValueError: If shapes do not fit, or alpha is not between 0 and 1.
+    """
     sets, labels = _checked(sets, labels)
     alpha = checks.one_probability(alpha, "alpha")
     return (library(sets).mean(missed(sets, labels)) - alpha) ** 2

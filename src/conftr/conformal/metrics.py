@@ -26,19 +26,42 @@ from conftr.conformal.quantile import rank
 
 
 def coverage(sets: Array, labels: Array) -> Any:
-    """Share of examples whose set holds their class, eq. (2)."""
+    """Share of examples whose set holds their class, eq. (2).
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        A number in [0, 1]; nan without examples.
+    """
     xp, sets, labels = _checked(sets, labels)
     return _mean(xp, pick(sets, labels))
 
 
 def inefficiency(sets: Array) -> Any:
-    """Mean set size, eq. (2)."""
+    """Mean set size, eq. (2).
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+
+    Returns:
+        A number in [0, K]; nan without examples.
+    """
     xp, sets = namespace(sets=sets), checks.sets_array(sets)
     return _mean(xp, sets)
 
 
 def accuracy(logits: Array, labels: Array) -> Any:
-    """Share of examples whose class has the largest logit."""
+    """Share of examples whose class has the largest logit.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        A number in [0, 1].
+    """
     logits = checks.logits_array(logits)
     labels = checks.labels_array(labels, logits)
     xp = namespace(logits=logits)
@@ -46,38 +69,90 @@ def accuracy(logits: Array, labels: Array) -> Any:
 
 
 def class_coverage(sets: Array, labels: Array) -> Array:
-    """Coverage among the examples of each class, (K,)."""
+    """Coverage among the examples of each class.
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        A share for each class, (K,); nan where a class has no examples.
+    """
     xp, sets, labels = _checked(sets, labels)
     return _means_by(xp, pick(sets, labels), labels, sets.shape[1])
 
 
 def class_inefficiency(sets: Array, labels: Array) -> Array:
-    """Ineff[Y = y], mean set size among the examples of each class, (K,), eq. (6)."""
+    """Ineff[Y = y], mean set size among the examples of each class, (K,), eq. (6).
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        A mean size for each class, (K,); nan where a class has no examples.
+    """
     xp, sets, labels = _checked(sets, labels)
     return _means_by(xp, _sizes(xp, sets), labels, sets.shape[1])
 
 
 def group_coverage(sets: Array, labels: Array, groups: Sequence[Sequence[int]]) -> Array:
-    """Coverage among the examples whose class is in each group of classes, (len(groups),)."""
+    """Coverage among the examples whose class is in each group of classes.
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+        groups: Groups of classes, each a sequence of integers.
+
+    Returns:
+        A share for each group, (len(groups),).
+    """
     xp, sets, labels = _checked(sets, labels)
     return _group_means(xp, pick(sets, labels), labels, _membership(groups, sets))
 
 
 def group_inefficiency(sets: Array, labels: Array, groups: Sequence[Sequence[int]]) -> Array:
-    """Mean set size among the examples whose class is in each group, (len(groups),)."""
+    """Mean set size among the examples whose class is in each group.
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+        groups: Groups of classes, each a sequence of integers.
+
+    Returns:
+        A mean size for each group, (len(groups),).
+    """
     xp, sets, labels = _checked(sets, labels)
     return _group_means(xp, _sizes(xp, sets), labels, _membership(groups, sets))
 
 
 def coverage_confusion(sets: Array, labels: Array) -> Array:
-    """Sigma[y,k], share of all examples that have class y and k in their set, (K, K), eq. (7)."""
+    """Sigma[y,k], share of all examples that have class y and k in their set, (K, K), eq. (7).
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        Sigma, (K, K); its rows are true classes.
+    """
     xp, sets, labels = _checked(sets, labels)
     sums = _sums_by(xp, sets, labels, sets.shape[1])
     return _ratio(xp, sums, xp.full_like(sums, sets.shape[0]))
 
 
 def miscoverage(sets: Array, labels: Array, group: Sequence[int], others: Sequence[int]) -> Any:
-    """MisCover, share of the examples of `group` whose set holds any class of `others`, eq. (8)."""
+    """MisCover, share of the examples of `group` whose set holds any class of `others`, eq. (8).
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+        group: Classes whose examples count.
+        others: Classes that their sets should not hold.
+
+    Returns:
+        A number in [0, 1].
+    """
     xp, sets, labels = _checked(sets, labels)
     inside, unwanted = _membership([group, others], sets)
     mixed = xp.any(sets & constant(unwanted, sets)[None, :], axis=1)
@@ -86,14 +161,29 @@ def miscoverage(sets: Array, labels: Array, group: Sequence[int], others: Sequen
 
 
 def size_histogram(sets: Array) -> Array:
-    """How many sets have each size from 0 to K, (K + 1,)."""
+    """How many sets have each size from 0 to K.
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+
+    Returns:
+        Counts, (K + 1,).
+    """
     xp, sets = namespace(sets=sets), checks.sets_array(sets)
     sizes = _sizes(xp, sets)
     return _sums_by(xp, xp.ones_like(sizes), sizes, sets.shape[1] + 1)
 
 
 def size_stratified_coverage(sets: Array, labels: Array) -> Array:
-    """Coverage among the sets of each size from 0 to K, (K + 1,)."""
+    """Coverage among the sets of each size from 0 to K.
+
+    Args:
+        sets: Booleans (n, K), as of `predict_set`.
+        labels: True classes (n,), integers below K.
+
+    Returns:
+        A share for each size, (K + 1,); nan where no set has it.
+    """
     xp, sets, labels = _checked(sets, labels)
     return _means_by(xp, pick(sets, labels), _sizes(xp, sets), sets.shape[1] + 1)
 
@@ -104,6 +194,14 @@ def coverage_law(n_cal: int, n_test: int, alpha: float) -> npt.NDArray[np.float6
     With distinct scores, coverage given the calibration set follows Beta(n_cal + 1 - r, r), so the
     count is beta-binomial; with ties it is larger. Summed in logs from the ratios of neighbouring
     terms, p(j+1) / p(j) = (n - j) (a + j) / ((j + 1) (b + n - j - 1)).
+
+    Args:
+        n_cal: Calibration examples.
+        n_test: Test examples.
+        alpha: The share of sets that may miss the truth.
+
+    Returns:
+        P(at most j are covered) for j = 0..n_test, (n_test + 1,).
     """
     checks.one_probability(alpha, "alpha")
     checks.number(n_cal, "n_cal", at_least=1)

@@ -49,22 +49,24 @@ class CrossEntropy:
 class ConfTr:
     """Conformal training (Alg. 1, eq. (3) and (4)): calibrate and predict within the batch.
 
-    alpha: the share of sets that may miss the truth. A quantile at alpha takes 1 / alpha - 1
-        calibrating examples, so alpha = .01 a batch of about 200; smaller ones train, and say so.
-    score: conformity score, logits (n, K) -> (n, K).
-    quantile: estimator of tau and its gradient; the batch's tau is thrown away after each step.
-    temperature: T of the soft sets.
-    size_weight: weight of the size loss; without a class loss the log cancels it.
-    target_size: kappa, the set size that costs nothing.
-    class_weights: omega (K,), the weight of each true class in the size loss.
-    loss_matrix: None for no class loss; L (K, K), or a function of K such as `conftr.identity`.
-    fraction: the share of the batch, its first rows, that calibrates while the rest predicts;
-        None calibrates and predicts on the whole batch, as a batch of one example always does.
-    cross_entropy_weight: weight of a cross-entropy term over the whole batch.
-    set_loss: any function of (soft sets, labels) >= 0, in place of the class loss.
+        objective = ConfTr(alpha=0.05, quantile=Nearest(0.05), loss_matrix=conftr.identity)
+        loss = objective(model(x), y)
 
-    objective = ConfTr(alpha=0.05, quantile=Nearest(0.05), loss_matrix=conftr.identity)
-    loss = objective(model(x), y)
+    Attributes:
+        alpha: The share of sets that may miss the truth. A quantile at alpha takes 1 / alpha - 1
+            calibrating examples, so alpha = .01 a batch of about 200; smaller ones train, and say
+            so.
+        score: Conformity score, logits (n, K) -> (n, K).
+        quantile: Estimator of tau and its gradient; the batch's tau is thrown away after each step.
+        temperature: T of the soft sets.
+        size_weight: Weight of the size loss; without a class loss the log cancels it.
+        target_size: Kappa, the set size that costs nothing.
+        class_weights: Omega (K,), the weight of each true class in the size loss.
+        loss_matrix: None for no class loss; L (K, K), or a function of K such as `conftr.identity`.
+        fraction: The share of the batch, its first rows, that calibrates while the rest predicts;
+            None calibrates and predicts on the whole batch, as a batch of one example always does.
+        cross_entropy_weight: Weight of a cross-entropy term over the whole batch.
+        set_loss: Any function of (soft sets, labels) >= 0, in place of the class loss.
     """
 
     alpha: float = 0.01
@@ -104,7 +106,17 @@ class CoverTr:
     """Coverage training (app. E): soft sets at a fixed threshold tau, no calibration.
 
     Needs a class loss (by default L = I) or a `set_loss`, because with tau fixed nothing else
-    asks for coverage. Fields as in `ConfTr`.
+    asks for coverage.
+
+    Attributes:
+        tau: The threshold.
+        score: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        size_weight: As in `ConfTr`.
+        target_size: As in `ConfTr`.
+        class_weights: As in `ConfTr`.
+        loss_matrix: As in `ConfTr`; the identity by default.
+        set_loss: As in `ConfTr`.
     """
 
     tau: Any
@@ -138,7 +150,13 @@ class CoverTr:
 
 @dataclass(frozen=True)
 class Bel:
-    """Bellotti's objective (app. E): CoverTr on logits with tau = 1, L_cov and kappa = 0."""
+    """Bellotti's objective (app. E): CoverTr on logits with tau = 1, L_cov and kappa = 0.
+
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        temperature: T of the soft sets.
+        size_weight: Weight of the size.
+    """
 
     alpha: float
     temperature: Any = 1.0

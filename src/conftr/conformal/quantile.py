@@ -91,7 +91,15 @@ def readable_examples_needed(alpha: float) -> str:
 
 
 def exact_position(n: int, alpha: float) -> tuple[int, int]:
-    """0-based place of the order statistic of rank r, clamped to the smallest score."""
+    """0-based place of the order statistic of rank r, clamped to the smallest score.
+
+    Args:
+        n: Calibration examples.
+        alpha: The share of sets that may miss the truth.
+
+    Returns:
+        The place twice, as `SmoothSort` averages two.
+    """
     place = min(max(rank(n, alpha), 1), n) - 1
     return place, place
 
@@ -100,6 +108,13 @@ def paper_position(n: int, alpha: float) -> tuple[int, int]:
     """The two places the paper's experiments average: those around h = alpha (1 + 1/n) (n - 1).
 
     At n = 250 and alpha = .01 these are the 3rd and 4th smallest scores, where the exact rank is 2.
+
+    Args:
+        n: Calibration examples.
+        alpha: The share of sets that may miss the truth.
+
+    Returns:
+        The lower and the upper place, from 0.
     """
     return _paper_position(n, checks.one_probability(alpha, "alpha"))
 
@@ -115,8 +130,9 @@ def _paper_position(n: int, alpha: float) -> tuple[int, int]:
 class SmoothSort:
     """The paper's estimator: the entry of a soft sorting network at the quantile's position.
 
-    dispersion: eps of the network, in units of the score; eps -> 0 is the hard quantile.
-    position: `exact_position` (rank r) or `paper_position`, where the paper's experiments read.
+    Attributes:
+        dispersion: Eps of the network, in units of the score; eps -> 0 is the hard quantile.
+        position: `exact_position` (rank r) or `paper_position`, where the paper's experiments read.
     """
 
     dispersion: float = 0.1
@@ -151,8 +167,9 @@ class OrderStatistic:
 class Nearest:
     """E_(r) with the gradient averaged over the scores nearest to it (Noorani et al. 2024).
 
-    fraction: the share of the n scores that is averaged; at least one is, and more where several
-    lie equally far. Keep it near alpha: a wider share reaches into other quantiles.
+    Attributes:
+        fraction: The share of the n scores that is averaged; at least one is, and more where
+            several lie equally far. Keep it near alpha: a wider share reaches into other quantiles.
     """
 
     fraction: float
@@ -179,7 +196,11 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Kernel:
-    """E_(r) with the gradient averaged with weights exp(-((E_i - tau) / bandwidth)^2 / 2)."""
+    """E_(r) with the gradient averaged with weights exp(-((E_i - tau) / bandwidth)^2 / 2).
+
+    Attributes:
+        bandwidth: Of the kernel, in units of the score.
+    """
 
     bandwidth: float
 

@@ -71,6 +71,12 @@ def thr(logits: Array) -> Array:
 
     A probability that rounds to 1 keeps its rank: the likeliest class is scored by how little the
     others have, down to amounts below 1e-35, where its score is positive by less than 1e-30.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+
+    Returns:
+        Scores (n, K); higher conforms better.
     """
     return by_rows(_thr_rows, checks.logits_array(logits))
 
@@ -81,13 +87,27 @@ def log_probabilities(logits: Array) -> Array:
 
 
 def thr_probs(logits: Array) -> Array:
-    """Probabilities, softmax(logits): THR as trained on probabilities. Saturates: see `thr`."""
+    """Probabilities, softmax(logits): THR as trained on probabilities. Saturates: see `thr`.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+
+    Returns:
+        Scores (n, K); higher conforms better.
+    """
     xp = namespace(logits=logits)
     return by_rows(lambda rows: xp.exp(log_softmax(rows)), checks.logits_array(logits))
 
 
 def thr_logits(logits: Array) -> Array:
-    """The logits themselves, THRL."""
+    """The logits themselves, THRL.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+
+    Returns:
+        Scores (n, K); higher conforms better.
+    """
     return checks.logits_array(logits)
 
 
@@ -95,7 +115,14 @@ def aps(logits: Array, u: Any = None) -> Array:
     """E(x,k) = log( mass of the classes ranked below k + (1 - U) mass of k ).
 
     One minus the paper's score, in logs. Classes whose logit equals that of k count with k.
-    u: None for U = 0, which is the rule everywhere, or uniform draws (n,); the paper draws them.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+        u: None for U = 0, which is the rule everywhere, or uniform draws (n,); the paper draws
+            them.
+
+    Returns:
+        Scores (n, K); higher conforms better.
     """
     logits = checks.logits_array(logits)
     return unsorted_by_rows(_aps_rows, logits, checks.uniforms(u, logits))
@@ -108,7 +135,18 @@ def raps(logits: Array, u: Any = None, *, penalty: float = 0.01, free_rank: int 
     its log but keeps its order: with f the distance to the next multiple of the penalty below
     (to 0 where the difference is positive) and l the number of that multiple, E = log f - 8192 l.
     Masses far below the penalty keep their order too, where the difference itself would round.
-    u: as in `aps`, U = 0 unless it is given.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+        u: As in `aps`, U = 0 unless it is given.
+        penalty: What a class pays for each rank beyond the free ones; 0 or at least 1e-6.
+        free_rank: How many ranks are free.
+
+    Returns:
+        Scores (n, K); higher conforms better.
+
+    Raises:
+        ValueError: If the penalty is too small to be kept apart, or `free_rank` no whole number.
     """
     logits = checks.logits_array(logits)
     checks.number(penalty, "penalty", at_least=0)
@@ -133,7 +171,14 @@ def smooth_aps(logits: Array, u: Any = None, *, dispersion: float = 0.1) -> Arra
 
     E(x,k) = soft mass below k + (1 - U) soft mass of k, in [0, 1] and not in logs, so that
     dispersion and temperature have the paper's units. Hard twin: exp(`aps`).
-    u: as in `aps`, U = 0 unless it is given.
+
+    Args:
+        logits: Of n examples and K classes, (n, K).
+        u: As in `aps`, U = 0 unless it is given.
+        dispersion: Eps of the sorting network; 0 is the hard sort.
+
+    Returns:
+        Scores (n, K) in [0, 1].
     """
     logits = checks.logits_array(logits)
     checks.number(dispersion, "dispersion", above=0)

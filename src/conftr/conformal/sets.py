@@ -52,16 +52,25 @@ def calibrate(
 ) -> Any:
     """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
 
-    alpha: the share of sets that may miss the truth; a number, or an array for one tau each.
-    groups: None, or "class" for one threshold per class, or integers (n,) for one per group.
-    n_groups: how many groups there are, if more than appear here.
-    score: a score such as `thr`; the first argument then holds the logits that it scores.
-    u: of a score that takes it, as `aps` does: uniform draws (n,); None is U = 0.
-
-    Gives a float, or an array of shape alpha.shape (+ (n_groups,) with groups). Where alpha asks
+    Where alpha asks
     for more examples than there are, tau is -inf (every class is predicted) and a
     `CalibrationWarning` says how many it takes. Another asks whether scores above 1 are logits that
     were not scored; `score=thr_logits` says that they are meant. Smooth twin: `smooth_calibrate`.
+
+    Args:
+        scores: Of n examples and K classes, (n, K); higher conforms better.
+        labels: True classes (n,), integers below K.
+        alpha: The share of sets that may miss the truth; a number, or an array for one tau each.
+        groups: None, or "class" for one threshold per class, or integers (n,) for one per group.
+        n_groups: How many groups there are, if more than appear here.
+        score: A score such as `thr`; the first argument then holds the logits that it scores.
+        u: Of a score that takes it, as `aps` does: uniform draws (n,); None is U = 0.
+
+    Returns:
+        A float, or an array of shape alpha.shape (+ (n_groups,) with groups).
+
+    Raises:
+        ValueError: If alpha is not between 0 and 1, or shapes do not fit.
     """
     alphas = checks.probability(alpha, "alpha")
     if score is thr and groups is None:
@@ -111,13 +120,21 @@ def predict_set(scores: Array, tau: Any, *, score: Score | None = None, u: Any =
     round a row differently in other company, in another type or on another processor, and where
     many examples have equal scores one bit would decide about all of them.
 
-    tau broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
-    None]` with one per group, `tau[:, None, None]` with one set per alpha.
-    score: a score such as `thr`; the first argument then holds the logits that it scores. For `thr`
-        and one tau no scores are kept, and it takes a third of the time.
-    u: of a score that takes it, as `aps` does: draws (n,) of their own; None is U = 0.
-
     Scores above 1 give a warning, as in `calibrate`.
+
+    Args:
+        scores: Of n examples and K classes, (n, K); higher conforms better.
+        tau: Broadcasts against (n, K): a number, (K,) with one threshold per class, `tau[groups][:,
+            None]` with one per group, `tau[:, None, None]` with one set per alpha.
+        score: A score such as `thr`; the first argument then holds the logits that it scores. For
+            `thr` and one tau no scores are kept, and it takes a third of the time.
+        u: Of a score that takes it, as `aps` does: draws (n,) of their own; None is U = 0.
+
+    Returns:
+        Booleans (n, K), or with more axes in front as tau has them.
+
+    Raises:
+        ValueError: If tau does not broadcast, or is nan.
     """
     if score is thr and isinstance(tau, int | float | np.floating) and tau == tau:
         return reaches(scores, lowered(tau))
@@ -146,13 +163,32 @@ def lowered(tau: Any) -> Any:
 def smooth_calibrate(
     scores: Array, labels: Array, alpha: float, quantile: Quantile = SmoothSort(0.1)
 ) -> Array:
-    """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`."""
+    """A differentiable tau, () from scores (n, K) and labels (n,). Hard twin: `calibrate`.
+
+    Args:
+        scores: Of n examples and K classes, (n, K).
+        labels: True classes (n,), integers below K.
+        alpha: The share of sets that may miss the truth.
+        quantile: The estimator and its gradient, such as `SmoothSort`.
+
+    Returns:
+        Tau, ().
+    """
     scores = checks.logits_array(scores, "scores", values=False)
     return quantile(pick(scores, checks.labels_array(labels, scores, "scores")), alpha)
 
 
 def smooth_predict_set(scores: Array, tau: Any, temperature: Any) -> Array:
-    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict_set`."""
+    """C_k(x) = sigmoid((E(x,k) - tau) / T) in [0, 1], (n, K). T -> 0 is `predict_set`.
+
+    Args:
+        scores: Of n examples and K classes, (n, K).
+        tau: As in `predict_set`.
+        temperature: T, above 0.
+
+    Returns:
+        Soft sets (n, K).
+    """
     scores = checks.logits_array(scores, "scores", values=False)
     checks.number(temperature, "temperature", above=0)
     return sigmoid((scores - _threshold(tau, scores)) / temperature)

@@ -22,7 +22,14 @@ def _quoted(names: Iterable[Hashable]) -> str:
 
 
 def identity(n_classes: int) -> Numbers:
-    """The paper's L = I, which asks for coverage of every class and nothing else, (K, K)."""
+    """The paper's L = I, which asks for coverage of every class and nothing else.
+
+    Args:
+        n_classes: K.
+
+    Returns:
+        The unit matrix, (K, K).
+    """
     return np.eye(n_classes)
 
 
@@ -31,6 +38,12 @@ class Avoid:
     """Keep `other` out of the sets of true class `truth`, and the reverse unless `one_way`.
 
     Without a weight, `ConformalClassifier` finds one; in a loss matrix it is 1.
+
+    Attributes:
+        truth: The true class.
+        other: The class that its sets should not hold.
+        weight: How much it counts, above 0; None leaves it to `ConformalClassifier`.
+        one_way: Whether the reverse is not wished.
     """
 
     truth: Hashable
@@ -57,6 +70,12 @@ class Separate:
     """Keep the classes of `others` out of the sets of `group`, and the reverse unless `one_way`.
 
     Without a weight, `ConformalClassifier` finds one; in a loss matrix it is 1.
+
+    Attributes:
+        group: The true classes.
+        others: The classes that their sets should not hold.
+        weight: How much it counts, above 0; None leaves it to `ConformalClassifier`.
+        one_way: Whether the reverse is not wished.
     """
 
     group: Sequence[Hashable]
@@ -82,11 +101,12 @@ class Separate:
 class Shape:
     """Wishes about prediction sets, by class name or index.
 
-    shrink: class -> weight omega of its size loss; above 1 asks for smaller sets of that class.
-    avoid: pairs (a, b), or `Avoid(a, b, weight, one_way)`, that should not share a set.
-    separate: pairs of groups (As, Bs), or `Separate(As, Bs, weight, one_way)`, to keep apart.
+        Shape(avoid=[("coat", "shirt")]).loss_matrix(["coat", "shirt", "bag"])
 
-    Shape(avoid=[("coat", "shirt")]).loss_matrix(["coat", "shirt", "bag"])
+    Attributes:
+        shrink: Class -> weight omega of its size loss; above 1 asks for smaller sets of that class.
+        avoid: Pairs (a, b), or `Avoid(a, b, weight, one_way)`, that should not share a set.
+        separate: Pairs of groups (As, Bs), or `Separate(As, Bs, weight, one_way)`, to keep apart.
     """
 
     shrink: Mapping[Hashable, float] = field(default_factory=dict)
@@ -105,7 +125,17 @@ class Shape:
                 checks.number(wish.weight, f"the weight of {wish}", above=0)
 
     def class_weights(self, classes: Classes) -> Numbers:
-        """omega (K,): the wished weight, 1 elsewhere. `classes`: their number, or their names."""
+        """omega (K,): the wished weight, 1 elsewhere.
+
+        Args:
+            classes: Their number, or their names in order.
+
+        Returns:
+            Omega, (K,).
+
+        Raises:
+            ValueError: If a class is unknown, or has two weights.
+        """
         index = _index(classes)
         weights: dict[int, float] = {}
         for name, weight in self.shrink.items():
@@ -116,7 +146,17 @@ class Shape:
         return np.array([weights.get(k, 1.0) for k in range(_count(classes))])
 
     def loss_matrix(self, classes: Classes) -> Numbers:
-        """L (K, K): the identity with the wished weights off the diagonal, which stays 1."""
+        """L (K, K): the identity with the wished weights off the diagonal, which stays 1.
+
+        Args:
+            classes: Their number, or their names in order.
+
+        Returns:
+            L, (K, K).
+
+        Raises:
+            ValueError: If a class is unknown, or wishes contradict each other.
+        """
         index, matrix = _index(classes), identity(_count(classes))
         for wish in self._wishes():
             weight = 1.0 if wish.weight is None else wish.weight
@@ -133,7 +173,14 @@ class Shape:
         return matrix
 
     def sides(self, classes: Classes) -> list[tuple[Avoid | Separate, list[int], list[int]]]:
-        """Each wish to avoid or separate, and the places of the classes on its two sides."""
+        """Each wish to avoid or separate.
+
+        Args:
+            classes: Their number, or their names in order.
+
+        Returns:
+            Wishes, each with the places of the classes on its two sides.
+        """
         index = _index(classes)
         sides = [(wish, *wish.sides()) for wish in self._wishes()]
         return [

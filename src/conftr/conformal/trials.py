@@ -33,17 +33,30 @@ def evaluate(
 ) -> list[Record]:
     """Calibrate on n_cal examples and measure on the rest, for every random split and alpha.
 
-    logits (n, K), labels (n,): the pooled calibration and test examples.
-    score: logits -> scores.
-    alpha: a number, or several.
-    groups: named groups of classes to report on; `miscoverage[name->]` is the share of the group's
-        examples whose set holds a class of another, `miscoverage[->name]` the reverse.
-    random_u: draw a fresh U for each example and split, for a score that takes U as its second
-        argument, as `aps` and `raps` do. Without it U = 0, as everywhere else where no U is given.
-
-    Gives one record for each split and alpha, ready for a data frame. `tail` is the probability
+    `tail` is the probability
     of so low a coverage if the guarantee holds (exact, beta-binomial); `consistent` says whether
     it is at least 0.005. What has no examples is None, and so is a tau of -inf.
+
+    Args:
+        logits: Of the pooled calibration and test examples, (n, K).
+        labels: Of these, (n,).
+        score: Logits -> scores.
+        alpha: A number, or several.
+        n_cal: How many examples calibrate in a split.
+        splits: How many splits are drawn.
+        seed: Of the splits and of U.
+        groups: Named groups of classes to report on; `miscoverage[name->]` is the share of the
+            group's examples whose set holds a class of another, `miscoverage[->name]` the reverse.
+        random_u: Draw a fresh U for each example and split, for a score that takes U as its second
+            argument, as `aps` and `raps` do. Without it U = 0, as everywhere else where no U is
+            given.
+
+    Returns:
+        A record for each split and alpha, ready for a data frame.
+
+    Raises:
+        TypeError: If the score is no function, or `n_cal` no whole number.
+        ValueError: If there are too few examples, or U is drawn for a score that takes none.
     """
     logits = checks.logits_array(logits)
     labels = checks.labels_array(labels, logits)

@@ -33,8 +33,8 @@ def weighted_calibrate(
 ) -> Array:
     """tau(x) for each of m new rows, from scores (n, K), labels (n,) and weights.
 
-    tau = conftr.weighted_calibrate(E_cal, y_cal, 0.1, weights=w_cal, test_weights=w_new)
-    sets = conftr.predict_set(E_new, tau[:, None])
+        tau = conftr.weighted_calibrate(E_cal, y_cal, 0.1, weights=w_cal, test_weights=w_new)
+        sets = conftr.predict_set(E_new, tau[:, None])
 
     Args:
         scores: Scores (n, K) of calibration examples, higher conforms better.

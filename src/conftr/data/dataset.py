@@ -16,7 +16,12 @@ FloatArray = npt.NDArray[np.float32]
 
 
 class Examples(NamedTuple):
-    """Inputs and their labels, row by row."""
+    """Inputs and their labels, row by row.
+
+    Attributes:
+        x: Inputs (n, ...).
+        y: Labels (n,).
+    """
 
     x: Array
     y: Array
@@ -28,6 +33,10 @@ class Normalisation:
 
     It is kept beside the stored inputs, not applied to them: images stay bytes until the
     training step reads them.
+
+    Attributes:
+        shift: Taken off, (c,).
+        scale: Multiplied with, (c,).
     """
 
     shift: FloatArray
@@ -44,8 +53,19 @@ class Dataset:
     """A dataset cut into training, calibration and test examples.
 
     Images are uint8 of shape (n, height, width, channels), grey ones with one channel; tables
-    are float32 of shape (n, features); labels are int32 indices into `classes`. `groups` names
-    sets of classes that belong together.
+    are float32 of shape (n, features); labels are int32 indices into `classes`.
+
+    Attributes:
+        name: As `conftr.data.load` takes it.
+        x_train: Inputs that train.
+        y_train: Their labels.
+        x_cal: Inputs that calibrate.
+        y_cal: Their labels.
+        x_test: Inputs to test on.
+        y_test: Their labels.
+        classes: Names, in the order of labels.
+        groups: Classes that belong together, by the name of the group.
+        normalisation: What is done to inputs before a model sees them.
     """
 
     name: str
@@ -112,12 +132,26 @@ def permutation(n: int, seed: int = SPLIT_SEED) -> npt.NDArray[np.intp]:
 
 
 def labels(values: npt.ArrayLike) -> npt.NDArray[np.int32]:
-    """Labels in the one type that datasets use."""
+    """Labels in the one type that datasets use.
+
+    Args:
+        values: Whole numbers (n,).
+
+    Returns:
+        The same in int32.
+    """
     return np.asarray(values).astype(np.int32)
 
 
 def centre(top: float) -> Normalisation:
-    """Bring inputs from [0, top] to [-1, 1]."""
+    """Bring inputs from [0, top] to [-1, 1].
+
+    Args:
+        top: The largest value, such as 255.
+
+    Returns:
+        What does it.
+    """
     half = top / 2
     return Normalisation(np.array([half], np.float32), np.array([1 / half], np.float32))
 
@@ -126,6 +160,12 @@ def whiten(x_train: Array) -> Normalisation:
     """Mean 0 and standard deviation 1 for each channel or feature of the training examples.
 
     A constant feature carries nothing: it becomes 0 and is not scaled.
+
+    Args:
+        x_train: Training inputs (n, ..., c).
+
+    Returns:
+        What does it.
     """
     columns = np.ascontiguousarray(x_train.reshape(-1, x_train.shape[-1]).T)
     mean = np.array([column.mean(dtype=np.float64) for column in columns])

@@ -12,7 +12,14 @@ from conftr.data.recipes import DatasetRecipe, Place, locate, read_from
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a dataset is on this machine (`place` is None where not) and how to get it."""
+    """Whether a dataset is on this machine and how to get it.
+
+    Attributes:
+        name: Of the dataset.
+        place: Where it lies; None where it is not here.
+        sources: Where it can be got from.
+        megabytes: How large it is.
+    """
 
     name: str
     place: Place | None
@@ -32,6 +39,18 @@ def load(
     It is looked for in `data_dir` (or the folder named by the variable CONFTR_DATA), then in
     the system's folder, then in the cache. Where it is in none of them it is fetched into the
     cache, unless `download` is false: then the error says how to get it.
+
+    Args:
+        name: As in `conftr data list`.
+        data_dir: A folder to look in before all others.
+        download: Whether it may be fetched.
+        progress: Whether to show the download.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        DataError: If there is no such dataset, or it is not here and cannot be got.
     """
     recipe = _recipe(name)
     place = locate(recipe, data_dir)
@@ -41,10 +60,21 @@ def load(
 
 
 def fetch(name: str, *, data_dir: str | Path | None = None, progress: bool = True) -> Place:
-    """Get what a named dataset lacks, and say where it lies.
+    """Get what a named dataset lacks.
 
     Files in a data folder or the system's folder are left alone; damaged ones in the cache are
     replaced.
+
+    Args:
+        name: As in `conftr data list`.
+        data_dir: A folder to look in before all others.
+        progress: Whether to show the download.
+
+    Returns:
+        Where it lies.
+
+    Raises:
+        DataError: If it cannot be got.
     """
     recipe = _recipe(name)
     place = locate(recipe, data_dir)
@@ -54,7 +84,14 @@ def fetch(name: str, *, data_dir: str | Path | None = None, progress: bool = Tru
 
 
 def available(*, data_dir: str | Path | None = None) -> tuple[Availability, ...]:
-    """Every named dataset, with the place where it lies; nothing is downloaded."""
+    """Every named dataset, with the place where it lies; nothing is downloaded.
+
+    Args:
+        data_dir: A folder to look in before all others.
+
+    Returns:
+        One for each dataset.
+    """
     return tuple(
         Availability(
             recipe.name,

@@ -48,7 +48,9 @@ class Look(NamedTuple):
 class PictureFiles:
     """Pictures on disk as rows: decoded a few at a time, whenever they are asked for.
 
-    paths: of the files, (n,). digests: of what they hold, (n,).
+    Attributes:
+        paths: Of the files, (n,).
+        digests: Of what they hold, (n,).
     """
 
     paths: npt.NDArray[np.object_]

@@ -40,7 +40,12 @@ class DatasetRecipe:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a dataset was found: a folder, or None for one that ships with a package."""
+    """Where a dataset was found.
+
+    Attributes:
+        label: What kind of place it is.
+        folder: None where it ships with a package.
+    """
 
     label: str
     folder: Path | None

@@ -39,7 +39,12 @@ Numbers = npt.NDArray[Any]
 class Stacked:
     """logits = (s + s A + b) / T of an average, s = log softmax(average / T0).
 
-    name: how A and b were found. first: T0. matrix: A (K, K). bias: b (K,). temperature: T.
+    Attributes:
+        name: How A and b were found.
+        first: T0.
+        matrix: A (K, K).
+        bias: B (K,).
+        temperature: T.
     """
 
     name: str

@@ -29,11 +29,13 @@ _ALPHA = 0.01
 class Comparison:
     """What is compared.
 
-    methods: names, FILE.py:NAME, or values, see `conftr.search.methods.objective_of`.
-    alphas: the first is trained for, all are measured; () for those of the settings, else 0.01.
-    settings: of the methods that it has; others have what suits the dataset. origin: their name.
-    scores: what sets are made with at test, each with its name in tables.
-    resampled: whether each trial trains on a draw from five copies of the training set.
+    Attributes:
+        methods: Names, FILE.py:NAME, or values, see `conftr.search.methods.objective_of`.
+        alphas: The first is trained for, all are measured; () for those of the settings, else 0.01.
+        settings: Of the methods that it has; others have what suits the dataset.
+        origin: Their name.
+        scores: What sets are made with at test, each with its name in tables.
+        resampled: Whether each trial trains on a draw from five copies of the training set.
     """
 
     dataset: str
@@ -76,7 +78,8 @@ class Comparison:
 def compare(comparison: Comparison, workspace: Workspace, executor: Executor = HERE) -> Path:
     """Run every method; the file that says which records belong together.
 
-    executor: where trials are trained.
+    Args:
+        executor: Where trials are trained.
     """
     from conftr.experiments.cluster_trials import run_all
 

@@ -15,8 +15,9 @@ from conftr.search.sweeps import held_out_size
 class TrainAndPool(NamedTuple):
     """Examples to train on, and a pool to evaluate on, of which each split calibrates `n_cal`.
 
-    kept: the last so many of the pool come from the training split and are not evaluated on: a head
-        learns from what trained models say of them.
+    Attributes:
+        kept: The last so many of the pool come from the training split and are not evaluated on: a
+            head learns from what trained models say of them.
     """
 
     train: Examples

@@ -90,7 +90,8 @@ class Prepared(NamedTuple):
 def run(specification: Specification, workspace: Workspace, beside: Beside | None = None) -> Record:
     """The record of a specification: from the store, or trained and measured now.
 
-    beside: what else of the trained trials goes into the record.
+    Args:
+        beside: What else of the trained trials goes into the record.
     """
     known = workspace.store.get(specification)
     if known is not None:

@@ -29,6 +29,12 @@ class Specification:
     """A run: a method's name in tables, its training, how many trials, and how they are measured.
 
     Trial i is the same whatever the number of trials.
+
+    Attributes:
+        method: Its name in tables.
+        training: What decides the trained models.
+        evaluation: How they are measured.
+        trials: How many are trained.
     """
 
     method: str
@@ -43,7 +49,14 @@ class Specification:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Specification:
-        """The specification that was written as this."""
+        """The specification that was written as this.
+
+        Args:
+            data: As `to_json` gave it.
+
+        Returns:
+            An equal specification.
+        """
         training = {name: decode(value) for name, value in data["training"].items()}
         evaluation = {name: decode(value) for name, value in data["evaluation"].items()}
         method = shown_method(data["method"])

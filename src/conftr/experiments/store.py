@@ -24,29 +24,61 @@ class StoreError(ValueError):
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results."""
+    """A folder of results.
+
+    Attributes:
+        root: The folder; records lie in `records/` by dataset.
+    """
 
     root: Path
 
     def path(self, specification: Specification) -> Path:
-        """Where the record of a specification lies, or will."""
+        """Where the record of a specification lies, or will.
+
+        Args:
+            specification: Of the run.
+
+        Returns:
+            A path that need not exist.
+        """
         name = f"{stored_method(specification.method)}-{specification.name}.json"
         return self.root / "records" / specification.training.dataset / name
 
     def get(self, specification: Specification) -> Record | None:
-        """The record of a specification, or None."""
+        """The record of a specification, or None.
+
+        Args:
+            specification: Of the run.
+
+        Returns:
+            Plain data, or None where the run has not been made.
+        """
         path = self.path(specification)
         return read(path) if path.exists() else None
 
     def put(self, record: Record) -> Path:
-        """Write a record; one that exists is kept as it is."""
+        """Write a record; one that exists is kept as it is.
+
+        Args:
+            record: With its specification in it.
+
+        Returns:
+            Where it lies.
+        """
         path = self.path(specification_of(record))
         if not path.exists():
             write(path, record)
         return path
 
     def find(self, where: Callable[[Specification], bool]) -> list[Record]:
-        """The records whose specification is wanted, in order of their paths."""
+        """The records whose specification is wanted, in order of their paths.
+
+        Args:
+            where: Whether a specification is wanted.
+
+        Returns:
+            Records.
+        """
         return [record for record in self if where(specification_of(record))]
 
     def __iter__(self) -> Iterator[Record]:

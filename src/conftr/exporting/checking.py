@@ -26,7 +26,9 @@ _SAFETY = 4.0  # times the largest difference seen is what rounding may do elsew
 class Rounding(NamedTuple):
     """What the rounding of a runtime may change.
 
-    logs: of a log-probability. score: of a score whose class keeps its rank.
+    Attributes:
+        logs: Of a log-probability.
+        score: Of a score whose class keeps its rank.
     """
 
     logs: float

@@ -118,7 +118,8 @@ SCORES: Mapping[object, Callable[[Graph, str, float], str]] = {
 def reached(graph: Graph, values: str, tau: str, margin: float) -> str:
     """Whether scores reach thresholds up to rounding, as `conftr.predict_set` has it.
 
-    margin: what the rounding of another runtime may take off besides, so that sets only grow.
+    Args:
+        margin: What the rounding of another runtime may take off besides, so that sets only grow.
     """
     largest, unit = graph.constant(sets._LARGEST), graph.constant(1.0)
     size = graph.op("Min", graph.op("Abs", tau), largest)

@@ -52,7 +52,7 @@ def export(
 ) -> Path:
     """Write a calibrated classifier as an ONNX file that makes its sets without Python.
 
-    conftr.export(clf, "model.onnx")
+        conftr.export(clf, "model.onnx")
 
     The graph is run in onnxruntime on rows and compared with the classifier before it is written.
     Where the two round differently, so near to the threshold that it matters, the graph has the

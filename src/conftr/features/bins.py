@@ -29,7 +29,8 @@ BINS = 16
 class Binned:
     """What `Spread` gives, followed by the bins of each column of numbers.
 
-    edges: of each column of numbers, rising; a column that is constant has none.
+    Attributes:
+        edges: Of each column of numbers, rising; a column that is constant has none.
     """
 
     spread: Spread

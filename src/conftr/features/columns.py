@@ -29,8 +29,10 @@ _FARTHEST = 10.0  # standard deviations; what lies farther out is brought here
 class Numbers:
     """d columns of numbers: (x - shift) * scale, with `fill` for what is missing.
 
-    gaps: the columns that lack numbers in training; each gets an indicator.
-    scale is 0 for a constant column: it tells nothing, and other values later must not either.
+    Attributes:
+        scale: What numbers are divided by; 0 for a constant column: it tells nothing, and other
+            values later must not either.
+        gaps: The columns that lack numbers in training; each gets an indicator.
     """
 
     shift: Doubles
@@ -89,7 +91,8 @@ def _learn_column(column: Doubles) -> tuple[float, float, float, bool]:
 class Levels:
     """A column of categories: one column of 0 and 1 for each level, the most frequent first.
 
-    gap: whether training rows lack some; missing is then a level of its own.
+    Attributes:
+        gap: Whether training rows lack some; missing is then a level of its own.
     """
 
     levels: tuple[str, ...]

@@ -30,8 +30,10 @@ class EncoderError(ValueError):
 class Encoder:
     """Which frozen encoder a reader uses.
 
-    name: of the encoder. version: of the package it came in. sha256: of its files, one after the
-    other; this alone decides whether two are the same.
+    Attributes:
+        name: Of the encoder.
+        version: Of the package it came in.
+        sha256: Of its files, one after the other; this alone decides whether two are the same.
     """
 
     name: str

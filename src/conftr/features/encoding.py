@@ -52,7 +52,8 @@ class Array:
 class Images:
     """An array (n, height, width) or (n, height, width, channels), or with more axes.
 
-    of_bytes: whether pixels were bytes, as those of picture files are.
+    Attributes:
+        of_bytes: Whether pixels were bytes, as those of picture files are.
     """
 
     inputs: Shape

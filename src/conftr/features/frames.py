@@ -17,8 +17,10 @@ from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
 class Frame:
     """What was learned of a data frame; the order of its columns does not matter.
 
-    names: of the columns in fit. numeric: those of numbers and booleans, side by side in `numbers`.
-    levels: the others, categories.
+    Attributes:
+        names: Of the columns in fit.
+        numeric: Those of numbers and booleans, side by side in `numbers`.
+        levels: The others, categories.
     """
 
     names: tuple[str, ...]

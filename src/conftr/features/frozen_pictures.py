@@ -30,8 +30,9 @@ _BLOCK = 8
 class FrozenPictures:
     """Pictures of bytes, or files of them, as features (n, 1280).
 
-    encoder: the network, told by its weights.
-    inputs: the shape of a picture, (h, w) or (h, w, 1 or 3).
+    Attributes:
+        encoder: The network, told by its weights.
+        inputs: The shape of a picture, (h, w) or (h, w, 1 or 3).
     """
 
     encoder: Encoder

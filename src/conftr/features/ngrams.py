@@ -37,7 +37,10 @@ _BLANK = ord(" ")
 class Vocabulary:
     """The n-grams of one kind that have a column.
 
-    hashes: of them, rising. counts: of training texts that hold each. texts: how many there were.
+    Attributes:
+        hashes: Of them, rising.
+        counts: Of training texts that hold each.
+        texts: How many there were.
     """
 
     hashes: Hashes

@@ -16,7 +16,9 @@ from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
 class Spread:
     """Columns of numbers, whitened, then one column of 0 and 1 for each level of each category.
 
-    numeric: the columns of the matrix that hold numbers. categories: the others.
+    Attributes:
+        numeric: The columns of the matrix that hold numbers.
+        categories: The others.
     """
 
     numeric: npt.NDArray[np.intp]

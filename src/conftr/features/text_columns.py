@@ -62,7 +62,9 @@ class TextVectors:
 class _BesideTexts:
     """What both know of a frame.
 
-    names: of all columns in fit. table: of the others than texts; None where there are none.
+    Attributes:
+        names: Of all columns in fit.
+        table: Of the others than texts; None where there are none.
     """
 
     names: tuple[str, ...]

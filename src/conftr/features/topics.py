@@ -29,7 +29,9 @@ _LARGEST = 127  # that a signed byte holds
 class Topics:
     """What was learned of one column of texts.
 
-    ngrams: those that count. loadings: of each on each topic, in units of `scales` (topics,).
+    Attributes:
+        ngrams: Those that count.
+        loadings: Of each on each topic, in units of `scales` (topics,).
     """
 
     ngrams: Ngrams

@@ -46,8 +46,11 @@ def is_here() -> bool:
 class WordVectors:
     """What was learned of one column of texts.
 
-    pieces: those that training texts hold. counts: of training texts that hold each.
-    texts: how many training texts there were. encoder: whose vectors are meant.
+    Attributes:
+        pieces: Those that training texts hold.
+        counts: Of training texts that hold each.
+        texts: How many training texts there were.
+        encoder: Whose vectors are meant.
     """
 
     pieces: npt.NDArray[np.int64]

@@ -94,7 +94,8 @@ def frame(
 def check(out: Path | TextIO, file: Path, classes: Sequence[str], kept: Sequence[str]) -> None:
     """Raise, before any work, where answers could not be written as wanted.
 
-    file: the file asked about, which they may not replace.
+    Args:
+        file: The file asked about, which they may not replace.
     """
     suffix = out.suffix if isinstance(out, Path) else ".csv"
     if suffix not in _SINKS:

@@ -87,8 +87,10 @@ def calibrate_saved(
 ) -> tuple[Result, Evidence | None]:
     """A saved classifier with new thresholds, and what the old ones showed on all of the rows.
 
-    roles: target and groups are the model's where none are given, as is alpha. Where other groups
-        are wanted, what the old thresholds showed is left out: they are for groups of their own.
+    Args:
+        roles: Target and groups are the model's where none are given, as is alpha. Where other
+            groups are wanted, what the old thresholds showed is left out: they are for groups of
+            their own.
     """
     clf, provenance = artefact.load(model), _provenance(model)
     roles = _as_before(clf, roles, provenance)
@@ -159,7 +161,8 @@ def calibrate_outputs(
 ) -> Result:
     """Thresholds for probabilities or logits, a column for each class, computed anywhere.
 
-    names: of the classes, in the order of the columns of an array.
+    Args:
+        names: Of the classes, in the order of the columns of an array.
     """
     # The column that makes groups is no class.
     drop = dict.fromkeys((*roles.drop, *([roles.groups] if roles.groups else ())))

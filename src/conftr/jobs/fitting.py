@@ -33,9 +33,10 @@ SHARE, MOST = 0.2, 10_000  # of the rows are tested on, but no more than so many
 class FitTask:
     """What is asked for.
 
-    clf: a classifier with its settings, not fitted; its random state is the seed of all.
-    by_class: a threshold for each class.
-    test_share: of the rows, kept to test on; None is a fifth, at most 10,000 rows.
+    Attributes:
+        clf: A classifier with its settings, not fitted; its random state is the seed of all.
+        by_class: A threshold for each class.
+        test_share: Of the rows, kept to test on; None is a fifth, at most 10,000 rows.
     """
 
     clf: ConformalClassifier = field(default_factory=lambda: ConformalClassifier(random_state=0))
@@ -74,7 +75,9 @@ def fit(
 ) -> Result:
     """Train on most of the examples, and test on the others.
 
-    progress: as in `ConformalClassifier`. announce: told what is going to be fitted.
+    Args:
+        progress: As in `ConformalClassifier`.
+        announce: Told what is going to be fitted.
     """
     drawn = order(given.X, seed_of(task.seed))
     division = divided(drawn, task)
@@ -148,7 +151,8 @@ def show(
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 
-    more: more of that.
+    Args:
+        more: More of that.
     """
     # Single networks tell of what was tried in their words.
     stacked = clf.candidates_[0].stack.head is not None

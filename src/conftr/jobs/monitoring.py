@@ -37,10 +37,12 @@ STATE, PAGE = "monitor.safetensors", "monitor.html"
 class MonitorTask:
     """What to watch and how.
 
-    target: the column of true classes; None for that of the model. id_column: of an id for each
-    row, by which no row counts twice. level: the chance of a false alarm; None for that of the
-    state, or 0.01. seed: of the draws that break ties, when a state begins. picture: the column of
-    paths of pictures, as in `Roles`.
+    Attributes:
+        target: The column of true classes; None for that of the model.
+        id_column: Of an id for each row, by which no row counts twice.
+        level: The chance of a false alarm; None for that of the state, or 0.01.
+        seed: Of the draws that break ties, when a state begins.
+        picture: The column of paths of pictures, as in `Roles`.
     """
 
     target: str | None = None

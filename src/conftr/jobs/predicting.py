@@ -37,9 +37,13 @@ OF_FRAMES = (FrameColumns, TextColumns, NgramColumns)
 class Request:
     """What to answer.
 
-    alpha: None for that of the classifier. target: the column of true classes, which the file need
-    not have. keep: columns to copy; texts are copied in any case. probabilities, p_values: whether
-    to write them. picture: the column of paths of pictures, as in `Roles`.
+    Attributes:
+        alpha: None for that of the classifier.
+        target: The column of true classes, which the file need not have.
+        keep: Columns to copy; texts are copied in any case.
+        probabilities: Whether to write them.
+        p_values: Whether to write them.
+        picture: The column of paths of pictures, as in `Roles`.
     """
 
     alpha: float | None = None
@@ -54,9 +58,12 @@ class Request:
 class Counts:
     """What was counted on the way: rows, classes in their sets, and sets without any.
 
-    labelled: rows that have a label; covered: of these, by their sets; strangers: of these, with a
-    label that is no class. unseen: rows of a group that has no threshold. long: texts that are not
-    read to their end.
+    Attributes:
+        labelled: Rows that have a label.
+        covered: Of these, by their sets.
+        strangers: Of these, with a label that is no class.
+        unseen: Rows of a group that has no threshold.
+        long: Texts that are not read to their end.
     """
 
     rows: int = 0
@@ -84,8 +91,9 @@ def predict(
 ) -> Counts:
     """Write the set of every row of a file to another, or print them. See `answers`.
 
-    progress: called with the number of rows done.
-    executor: where blocks of rows are answered; what is written does not depend on it.
+    Args:
+        progress: Called with the number of rows done.
+        executor: Where blocks of rows are answered; what is written does not depend on it.
     """
     names = list(by_text(clf.classes_.tolist()))
     beside = [name for name in texts_of(clf) if name not in answers.answer_columns(names)]

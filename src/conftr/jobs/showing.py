@@ -20,7 +20,8 @@ _SIDE, _BYTES = 96, 2**25  # of a thumbnail, and of all of them
 def cells(X: Any, paths: pl.Series | None = None) -> Sequence[Mapping[str, str]] | None:
     """Column name -> text, for each row of a frame; of an array (n, d) by number, d few enough.
 
-    paths: of pictures, which are all that is told of them.
+    Args:
+        paths: Of pictures, which are all that is told of them.
     """
     if paths is not None:
         return [{COLUMN: path} for path in paths.to_list()]

@@ -53,7 +53,8 @@ class Executor(Protocol):
     ) -> Iterator[tuple[int, R]]:
         """The number of an item and the task's result on it, one by one as they are ready.
 
-        ahead: no item is drawn that comes so many after the first that is not done.
+        Args:
+            ahead: No item is drawn that comes so many after the first that is not done.
         """
 
 
@@ -90,8 +91,9 @@ HERE = Here()
 class Cluster:
     """Tasks of one core each on the Ray cluster that is connected, `connect` makes one.
 
-    most: models of a task. Few: it starts again from nothing when its worker is lost, and a machine
-        that joins late finds something to do.
+    Attributes:
+        most: Models of a task. Few: it starts again from nothing when its worker is lost, and a
+            machine that joins late finds something to do.
     """
 
     most: int = 4
@@ -164,9 +166,10 @@ def spread(
 def connect(address: str | None) -> Iterator[Executor]:
     """What runs tasks: `HERE` for None, else the Ray cluster at this address.
 
-    address: `local` starts one of worker processes on this machine for as long as it is used;
-        `auto` finds the one that this machine belongs to; HOST:PORT or ray://HOST:PORT names one.
-        Where Ray is connected already, that connection is used and left open.
+    Args:
+        address: `local` starts one of worker processes on this machine for as long as it is used;
+            `auto` finds the one that this machine belongs to; HOST:PORT or ray://HOST:PORT names
+            one. Where Ray is connected already, that connection is used and left open.
     """
     if address is None:
         yield HERE

@@ -29,7 +29,12 @@ _WRITTEN_WHEN_OFF = {("ConfTr", "loss_matrix")}
 
 @dataclass(frozen=True)
 class Part:
-    """A value as data: the name of a class or function, and its fields."""
+    """A value as data.
+
+    Attributes:
+        kind: The name of the class or function.
+        fields: Names and values, in order.
+    """
 
     kind: str
     fields: tuple[tuple[str, Setting], ...] = ()
@@ -107,7 +112,14 @@ def shared(described: Part) -> Any:
 
 
 def digest(value: Any) -> str:
-    """16 hexadecimal digits that are equal for equal values and, in practice, only for those."""
+    """16 hexadecimal digits that are equal for equal values and, in practice, only for those.
+
+    Args:
+        value: Plain data, or what `describe` takes.
+
+    Returns:
+        The digits.
+    """
     text = json.dumps(_canonical(encode(value)), sort_keys=True, separators=(",", ":"))
     return of_bytes(text.encode())
 

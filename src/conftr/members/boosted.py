@@ -32,9 +32,12 @@ _FILE = "boosted.txt"
 class Boosted:
     """Boosted trees for each fold, grown until the held-out rows' loss no longer falls.
 
-    rounds: the most trees of a class. patience: rounds without a better loss before it ends.
-    min_leaf: the fewest rows of a leaf. columns: the share of columns that a tree may use.
-    random_splits: a split's threshold is drawn, not searched (extremely randomised trees).
+    Attributes:
+        rounds: The most trees of a class.
+        patience: Rounds without a better loss before it ends.
+        min_leaf: The fewest rows of a leaf.
+        columns: The share of columns that a tree may use.
+        random_splits: A split's threshold is drawn, not searched (extremely randomised trees).
     """
 
     by_fold: ClassVar[bool] = True
@@ -114,7 +117,9 @@ class Boosted:
 class BoostedTrees:
     """What LightGBM wrote of its trees.
 
-    known: the classes that training rows held. classes: how many there are.
+    Attributes:
+        known: The classes that training rows held.
+        classes: How many there are.
     """
 
     kind: ClassVar[str] = "boosted"

@@ -31,7 +31,10 @@ _SETTINGS = "outputs.json"
 class Function(TakenAsItIs):
     """A function of rows that gives logits (n, K), such as a PyTorch module's forward pass.
 
-    classes: the names (K,) of the columns of its answers.
+    Attributes:
+        function: Rows -> logits (n, K).
+        classes: The names (K,) of the columns of its answers.
+        name: As it is shown.
     """
 
     function: Callable[[Any], Any]

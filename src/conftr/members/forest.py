@@ -46,9 +46,11 @@ _LARGEST = float(np.finfo(np.float32).max)
 class Forest:
     """A forest for each fold.
 
-    name: "random forest" or "extra trees".
-    trees: in each fold. min_leaf: the fewest rows of a leaf.
-    most_rows: that a tree is grown on, drawn for each where there are more.
+    Attributes:
+        name: "random forest" or "extra trees".
+        trees: In each fold.
+        min_leaf: The fewest rows of a leaf.
+        most_rows: That a tree is grown on, drawn for each where there are more.
     """
 
     by_fold: ClassVar[bool] = True
@@ -101,9 +103,10 @@ class Forest:
 class Trees:
     """The nodes of all trees after each other.
 
-    starts: the first node of each tree, and the number of all nodes, (trees + 1,).
-    shares: probabilities that leaves answer with, (rows, K).
-    missing_next: whether a row whose number is missing goes to the next node.
+    Attributes:
+        starts: The first node of each tree, and the number of all nodes, (trees + 1,).
+        shares: Probabilities that leaves answer with, (rows, K).
+        missing_next: Whether a row whose number is missing goes to the next node.
     """
 
     kind: ClassVar[str] = "forest"

@@ -49,7 +49,8 @@ def pack(members: Sequence[FittedMember]) -> tuple[Json, Files]:
 def unpack(data: Json, files: Files, build: Build | None = None) -> tuple[FittedMember, ...]:
     """The members that were packed.
 
-    build: makes the network of PyTorch that is among them, if one is.
+    Args:
+        build: Makes the network of PyTorch that is among them, if one is.
     """
     readers = [_reader(reader) for reader in data["readers"]]
     fitted = []

@@ -35,7 +35,8 @@ _LARGE = 1e6  # numbers of inputs beyond which a rougher solution will do
 class Logistic:
     """Logistic regression for each fold.
 
-    strength: of the penalty on weights, as 1 / C of scikit-learn.
+    Attributes:
+        strength: Of the penalty on weights, as 1 / C of scikit-learn.
     """
 
     strength: float = 1.0

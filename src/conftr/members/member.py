@@ -59,10 +59,13 @@ class Reader(Protocol):
 class MemberRows:
     """What members are fitted on.
 
-    X: the user's rows. labels: their classes (n,) in 0..classes-1.
-    names: the user's classes (K,), in the order of labels. weights: of the rows (n,), if any.
-    fit_params: what else the `fit` of a classifier of scikit-learn is given.
-    texts: the columns of a data frame that hold texts; None recognises them.
+    Attributes:
+        X: The user's rows.
+        labels: Their classes (n,) in 0..classes-1.
+        names: The user's classes (K,), in the order of labels.
+        weights: Of the rows (n,), if any.
+        fit_params: What else the `fit` of a classifier of scikit-learn is given.
+        texts: The columns of a data frame that hold texts; None recognises them.
     """
 
     X: Any
@@ -109,7 +112,9 @@ class MemberRows:
 class FittedModel(Protocol):
     """One fitted model.
 
-    kind: names the function that loads it. words: what it is, for people.
+    Attributes:
+        kind: Names the function that loads it.
+        words: What it is, for people.
     """
 
     kind: ClassVar[str]

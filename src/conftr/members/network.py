@@ -66,14 +66,16 @@ _BLOCK = 256
 class Network:
     """Networks for each fold.
 
-    objective: what is minimised, such as `conftr.RWCE()`.
-    decays: a member for each; rows decide which of them is heard.
-    bins: whether columns of numbers also go in as bins between their quantiles.
-    seeds: networks of a fold that differ in their first weights and are averaged.
-    hidden: widths of hidden layers; None chooses by the number of rows.
-    architecture: in place of `hidden`, a function of (input shape, K) such as `ConvNet`.
-    augmentation: what a step does to its pictures; prediction sees them as they are.
-    steps: of a training run, about. batch_size: None chooses.
+    Attributes:
+        objective: What is minimised, such as `conftr.RWCE()`.
+        decays: A member for each; rows decide which of them is heard.
+        bins: Whether columns of numbers also go in as bins between their quantiles.
+        seeds: Networks of a fold that differ in their first weights and are averaged.
+        hidden: Widths of hidden layers; None chooses by the number of rows.
+        architecture: In place of `hidden`, a function of (input shape, K) such as `ConvNet`.
+        augmentation: What a step does to its pictures; prediction sees them as they are.
+        steps: Of a training run, about.
+        batch_size: None chooses.
     """
 
     name: str = "network"

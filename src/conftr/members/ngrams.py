@@ -33,7 +33,8 @@ _WEIGHTS, _SETTINGS = "ngrams.safetensors", "ngrams.json"
 class NgramLogistic:
     """Logistic regression on words, pairs of words and runs of letters, for each fold.
 
-    strength: of the penalty on weights, as 1 / C of scikit-learn.
+    Attributes:
+        strength: Of the penalty on weights, as 1 / C of scikit-learn.
     """
 
     strength: float = 0.03

@@ -51,8 +51,8 @@ def torch_member(
 ) -> TorchMember:
     """A trained network of PyTorch as a member of a classifier.
 
-    clf = ConformalClassifier(alpha=0.05, members=conftr.torch_member(net, ["cat", "dog"]))
-    clf.fit(X_calibration, y)  # calibrates; rows that the network was not trained on
+        clf = ConformalClassifier(alpha=0.05, members=conftr.torch_member(net, ["cat", "dog"]))
+        clf.fit(X_calibration, y)  # calibrates; rows that the network was not trained on
 
     Args:
         net: A `torch.nn.Module` that gives logits (n, K) of rows as an array (n, ...). It is put

@@ -184,8 +184,9 @@ class Frozen(TakenAsItIs):
 class Classifier:
     """A fitted classifier.
 
-    names: the user's classes (K,), where it was fitted on those and not on 0..K-1.
-    floor: whether to keep probabilities off 0, because its answers are averaged with others'.
+    Attributes:
+        names: The user's classes (K,), where it was fitted on those and not on 0..K-1.
+        floor: Whether to keep probabilities off 0, because its answers are averaged with others'.
     """
 
     kind: ClassVar[str] = "scikit"

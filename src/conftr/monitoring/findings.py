@@ -36,8 +36,10 @@ _ALARMS = {
 class Finding:
     """What one stream says.
 
-    rows: how many it has had. evidence: its largest capital times its share of the level.
-    alarm: after how many of its rows that reached 1 / level; None if it never did.
+    Attributes:
+        rows: How many it has had.
+        evidence: Its largest capital times its share of the level.
+        alarm: After how many of its rows that reached 1 / level; None if it never did.
     """
 
     kind: str
@@ -51,8 +53,10 @@ class Finding:
 class Findings:
     """What all streams say, and what was counted.
 
-    covered: of the labelled rows, how many sets hold the true class. strangers, unseen: rows with
-    a label that is no class, and rows of groups without a threshold.
+    Attributes:
+        covered: Of the labelled rows, how many sets hold the true class.
+        strangers: Rows with a label that is no class.
+        unseen: Rows of groups without a threshold.
     """
 
     level: float

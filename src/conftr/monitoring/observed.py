@@ -32,8 +32,10 @@ _METADATA, _NAMES = "told", ("counted", "labelled")
 class CountedRows:
     """Columns of numbers, a row for each row of the user's, and which files they came from.
 
-    columns: arrays of one length by name. files: how many rows each file had, and their digest.
-    ids: digests of the ids that were counted.
+    Attributes:
+        columns: Arrays of one length by name.
+        files: How many rows each file had, and their digest.
+        ids: Digests of the ids that were counted.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
@@ -82,12 +84,15 @@ def _digest(digests: npt.NDArray[np.uint64]) -> str:
 class Observed:
     """All that a monitor has seen, and what it was told at its start.
 
-    model: the identity of the model. level: the chance of a false alarm that is accepted.
-    seed: of the draws that break ties. id_column: by which rows are told apart; None by files.
-    counted: of every row the size of its set and the confidence.
-    labelled: of rows with a label the score and p-value of the true class, and class and group.
-    strangers: rows with a label that is no class of the model. unseen: of groups that have no
-        threshold.
+    Attributes:
+        model: The identity of the model.
+        level: The chance of a false alarm that is accepted.
+        seed: Of the draws that break ties.
+        id_column: By which rows are told apart; None by files.
+        counted: Of every row the size of its set and the confidence.
+        labelled: Of rows with a label the score and p-value of the true class, and class and group.
+        strangers: Rows with a label that is no class of the model.
+        unseen: Of groups that have no threshold.
     """
 
     model: str

@@ -19,8 +19,11 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 class TestRows:
     """What the model said of rows that it was tested on, which had no part in it.
 
-    sizes: of their sets (m,). confidence: the probability of their likeliest class (m,).
-    labels: their classes (m,). standing: the p-value of the true class (m,).
+    Attributes:
+        sizes: Of their sets (m,).
+        confidence: The probability of their likeliest class (m,).
+        labels: Their classes (m,).
+        standing: The p-value of the true class (m,).
     """
 
     __test__ = False  # pytest would collect it by its name
@@ -35,7 +38,10 @@ class TestRows:
 class Reference:
     """What is known of rows as they should be.
 
-    classes: names. alpha: of the model. tests: None where the model was saved without evidence.
+    Attributes:
+        classes: Names.
+        alpha: Of the model.
+        tests: None where the model was saved without evidence.
     """
 
     classes: tuple[str, ...]

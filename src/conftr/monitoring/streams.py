@@ -46,8 +46,11 @@ _TIES, _PLACES, _OF_SIZES, _OF_CONFIDENCE, _THRESHOLDS = range(5)
 class Stream:
     """A stream of rows and what was bet on it.
 
-    kind: one of the rows of the table above. name: of the group or class, or the kind.
-    share: of the level. path: the log of the capital after each of its rows, (T,).
+    Attributes:
+        kind: One of the rows of the table above.
+        name: Of the group or class, or the kind.
+        share: Of the level.
+        path: The log of the capital after each of its rows, (T,).
     """
 
     kind: str

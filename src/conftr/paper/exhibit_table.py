@@ -17,7 +17,8 @@ def table_of(
 ) -> Table:
     """A table with a line for each of the exhibit's; what has not been run is a dash.
 
-    named: how a run's record is written in the last column; its digest by default.
+    Args:
+        named: How a run's record is written in the last column; its digest by default.
     """
     named = named or (lambda run: run.name)
     pairs = list(zip(exhibit.columns, *(line.cells for line in exhibit.lines), strict=True))

@@ -23,9 +23,10 @@ _FILE = Path(__file__).with_name("exhibits.toml")
 class Quantity:
     """A number of a result: how it is called, and where it stands there.
 
-    paths: names and places that lead to a number each, of which the sum is meant; what has a
-        "mean" stands for it.
-    factor: 100 for per cent.
+    Attributes:
+        paths: Names and places that lead to a number each, of which the sum is meant; what has a
+            "mean" stands for it.
+        factor: 100 for per cent.
     """
 
     name: str
@@ -53,8 +54,9 @@ class Cell:
 class Line:
     """A row of an exhibit: its labels, the run, and the cells that are read from its record.
 
-    against: the run whose numbers the change is from, where a change is what matters.
-    beside: a run whose numbers have columns of their own.
+    Attributes:
+        against: The run whose numbers the change is from, where a change is what matters.
+        beside: A run whose numbers have columns of their own.
     """
 
     labels: tuple[str, ...]
@@ -72,10 +74,12 @@ class Line:
 class Exhibit:
     """A table or a figure's numbers.
 
-    key: as it is asked for on the command line.
-    headings: of the labels. columns: of the cells.
-    remarks: what a reader should know; where ours and theirs part, why.
-    beside: what the runs beside the lines are called; empty where there are none.
+    Attributes:
+        key: As it is asked for on the command line.
+        headings: Of the labels.
+        columns: Of the cells.
+        remarks: What a reader should know; where ours and theirs part, why.
+        beside: What the runs beside the lines are called; empty where there are none.
     """
 
     key: str

@@ -18,7 +18,14 @@ _STAGED = ".conftr-report"
 
 
 def draw(evidence: Evidence) -> dict[str, bytes]:
-    """The contents of figures/*.svg and figures/*.png and of report.html, by their names."""
+    """The contents of figures/*.svg and figures/*.png and of report.html.
+
+    Args:
+        evidence: What a classifier showed.
+
+    Returns:
+        Contents by name.
+    """
     # Here, because Altair is slow to import and the page and its numbers do without.
     from conftr.report.figures import figures
 

@@ -62,8 +62,10 @@ def chance(n_cal: int, n_test: int, alpha: float, tail: float) -> tuple[int, int
 class Tally(NamedTuple):
     """Test examples of one calibration group: how many, covered, and the sum of their set sizes.
 
-    low, high: between which `covered` stays by chance if the guarantee holds.
-    everything: whether calibration examples are too few for alpha, and sets hold every class.
+    Attributes:
+        low: The least that chance lets `covered` be if the guarantee holds.
+        high: The most.
+        everything: Whether calibration examples are too few for alpha, and sets hold every class.
     """
 
     name: str
@@ -104,7 +106,8 @@ def tallies(evidence: Evidence, alpha: float, candidate: int = 0) -> list[Tally]
 class ClassTally(NamedTuple):
     """Test examples of one class, as `Tally`.
 
-    luck: how likely chance is to cover so few, if the class is as hard as all together.
+    Attributes:
+        luck: How likely chance is to cover so few, if the class is as hard as all together.
     """
 
     name: str

@@ -33,7 +33,7 @@ def report_of_logits(
 ) -> Path:
     """Write the report on what sets made of these logits promise and how large they are.
 
-    conftr.report(logits, labels, ["cat", "dog", "eel"], alpha=0.05)
+        conftr.report(logits, labels, ["cat", "dog", "eel"], alpha=0.05)
 
     Some rows, drawn at random, calibrate; the others test. Logs of probabilities are logits too
     (`conftr.logits_from_probs`). Rows that the model was trained on flatter it.

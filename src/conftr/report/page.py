@@ -25,7 +25,14 @@ _USUAL = [0.2, 0.1, 0.05, 0.02, 0.01]
 
 
 def page(evidence: Evidence) -> str:
-    """The whole page as text: self-contained, opened from a disk, offline, on any screen."""
+    """The whole page as text: self-contained, opened from a disk, offline, on any screen.
+
+    Args:
+        evidence: What a classifier showed.
+
+    Returns:
+        HTML.
+    """
     evidence = readable(evidence)
     held = sample(evidence)
     values = numbers.headline(held, held.alpha)

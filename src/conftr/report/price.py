@@ -13,7 +13,10 @@ WIDTH, HEIGHT, MARGIN = 460, 240, 44
 class Dot(NamedTuple):
     """A point of the curve where it is drawn, and in words.
 
-    label: the weight. size, mixed: as text.
+    Attributes:
+        label: The weight.
+        size: As text.
+        mixed: As text.
     """
 
     x: float

@@ -26,15 +26,19 @@ POOLED = part("calibration_and_test")
 class Training:
     """What decides the trained model of every trial, besides the trial's number.
 
-    dataset: its name.
-    model: a network without its input shape and number of classes, which the data give.
-    objective: what is minimised.
-    plan: epochs, batch size and optimiser.
-    seed: of initialisations, resampling and shuffles.
-    resampled: whether each trial trains on a draw from five copies of the training set (app. F).
-    pool: which examples train and which are kept to evaluate on, see `conftr.experiments.pooling`.
-
     Model, objective, plan and pool may be given as values, and are kept as plain data.
+
+    Attributes:
+        dataset: Its name.
+        model: A network without its input shape and number of classes, which the data give.
+        objective: What is minimised.
+        plan: Epochs, batch size and optimiser.
+        seed: Of initialisations, resampling and shuffles.
+        resampled: Whether each trial trains on a draw from five copies of the training set (app.
+            F).
+        pool: Which examples train and which are kept to evaluate on, see
+            `conftr.experiments.pooling`.
+        version: Of what training does; another one names other results.
     """
 
     dataset: str
@@ -56,8 +60,12 @@ class Training:
 class Evaluation:
     """How trained models are measured: random splits of the pool, calibrated for every alpha.
 
-    scores: names and conformity scores, which may be functions, and are kept as plain data.
-    seed: of the splits, and of U where a score draws it.
+    Attributes:
+        alphas: Each is calibrated for.
+        splits: Of the pool, for each trial.
+        scores: Names and conformity scores, which may be functions, and are kept as plain data.
+        seed: Of the splits, and of U where a score draws it.
+        version: Of what evaluation does.
     """
 
     alphas: tuple[float, ...] = (0.01,)

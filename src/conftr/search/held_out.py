@@ -29,7 +29,10 @@ _ABREAST = 4  # linear models of one program: more do not stay in the cache
 class SetSize:
     """Mean set size on examples with labels y (n,): half of them calibrate, the others count.
 
-    score: whose sets. splits, seed: as in `evaluate`.
+    Attributes:
+        score: Whose sets.
+        splits: As in `evaluate`.
+        seed: As in `evaluate`.
     """
 
     y: Any
@@ -57,9 +60,11 @@ class SetSize:
 class HeldOut:
     """What settings train and are measured on.
 
-    data: what trains; x: the held-out examples (n, ...), as stored. Calibration examples must be
-        in neither: what chose a model must not calibrate it.
-    measure: logits (n, K) of the held-out examples -> what is to be small, such as `SetSize`.
+    Attributes:
+        data: What trains.
+        x: The held-out examples (n, ...), as stored. Calibration examples must be in neither: what
+            chose a model must not calibrate it.
+        measure: Logits (n, K) of the held-out examples -> what is to be small, such as `SetSize`.
     """
 
     model: Model

@@ -44,7 +44,8 @@ class ExampleSource(Protocol):
 class Measurements:
     """The files in a folder.
 
-    seconds: between two checkpoints of what is under way.
+    Attributes:
+        seconds: Between two checkpoints of what is under way.
     """
 
     folder: Path

@@ -60,10 +60,14 @@ ONE_STAGE = (Stage(),)
 class SettingsFile:
     """What a file of settings says.
 
-    shared: values of settings, for every method that has them. by_method: those of a method alone.
-    methods: which, where that is said. alphas: () where they are left open. score: None likewise.
-    stages: of a sweep.
-    searched: where the settings come from, as plain data that a sweep has written.
+    Attributes:
+        shared: Values of settings, for every method that has them.
+        by_method: Those of a method alone.
+        methods: Which, where that is said.
+        alphas: () where they are left open.
+        score: None likewise.
+        stages: Of a sweep.
+        searched: Where the settings come from, as plain data that a sweep has written.
     """
 
     shared: Grid = field(default_factory=dict)

@@ -31,9 +31,10 @@ def held_out_size(n: int, share: float = SHARE, at_most: int = AT_MOST) -> int:
 class Sweep:
     """A method on a dataset: values of each setting, and the stages.
 
-    method: a name, FILE.py:NAME or a value, see `objective_of`.
-    base: the settings of every configuration, but for what the grid has.
-    score: whose set sizes are compared.
+    Attributes:
+        method: A name, FILE.py:NAME or a value, see `objective_of`.
+        base: The settings of every configuration, but for what the grid has.
+        score: Whose set sizes are compared.
     """
 
     dataset: str

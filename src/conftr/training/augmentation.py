@@ -45,7 +45,8 @@ class LeaveOut:
 
     For inputs that are whitened, where 0 says nothing (dropout of inputs).
 
-    share: the probability.
+    Attributes:
+        share: The probability.
     """
 
     share: float = 0.5
@@ -70,7 +71,8 @@ class Flip:
 class Crop:
     """Surround every picture with black, and cut one of its size from anywhere in that.
 
-    pad: width of the border.
+    Attributes:
+        pad: Width of the border.
     """
 
     pad: int = 4
@@ -88,8 +90,9 @@ class Crop:
 class Cutout:
     """Cover a square around a random place of every picture; at an edge, what is left of it.
 
-    size: side of the square.
-    fill: what it is covered with, mid grey.
+    Attributes:
+        size: Side of the square.
+        fill: What it is covered with, mid grey.
     """
 
     size: int = 16

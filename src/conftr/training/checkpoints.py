@@ -46,8 +46,10 @@ class CheckpointMismatchError(ValueError):
 class Checkpoints:
     """Where a run is kept and how often it is written; one run to a folder.
 
-    seconds: at least this long between two checkpoints.
-    epochs: or this many epochs, whichever comes first; None for no such rule.
+    Attributes:
+        folder: Where.
+        seconds: At least this long between two checkpoints.
+        epochs: Or this many epochs, whichever comes first; None for no such rule.
     """
 
     folder: Path | str
@@ -55,7 +57,15 @@ class Checkpoints:
     epochs: int | None = None
 
     def due(self, seconds: float, epochs: int) -> bool:
-        """Whether to write, so long and so many epochs after the last time."""
+        """Whether to write.
+
+        Args:
+            seconds: Since the last time.
+            epochs: Since the last time.
+
+        Returns:
+            Whether it is time.
+        """
         return seconds >= self.seconds or (self.epochs is not None and epochs >= self.epochs)
 
 

@@ -15,8 +15,12 @@ import jax
 def use_compilation_cache(folder: Path | str | None = None) -> Path:
     """Keep compiled programs on disk from now on, and take them from there in later runs.
 
-    folder: by default one in the user's cache. What other people can write must not be used:
-    programs found there are run. Machines with other processors get folders of their own.
+    Args:
+        folder: By default one in the user's cache. What other people can write must not be used:
+            programs found there are run. Machines with other processors get folders of their own.
+
+    Returns:
+        The folder that is used.
     """
     place = Path(folder) if folder else _user_cache() / "conftr" / "programs"
     place = place / _processor()

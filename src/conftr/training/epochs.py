@@ -49,7 +49,8 @@ class TrainingSet(NamedTuple):
 class Program(NamedTuple):
     """What a compiled epoch depends on besides shapes. Must be hashable.
 
-    mesh: the devices that share every batch; None where there is one.
+    Attributes:
+        mesh: The devices that share every batch; None where there is one.
     """
 
     model: Model
@@ -111,7 +112,8 @@ def train(
 ) -> tuple[Carry, Array]:
     """One epoch of one trial: the new carry, and the mean loss of the steps that were taken.
 
-    settings: fields of the objective and of `SGD` that are the trial's own.
+    Args:
+        settings: Fields of the objective and of `SGD` that are the trial's own.
     """
     step = partial(_step, with_settings(program, settings), data)
     if len(batches.step) == 1:
@@ -129,8 +131,9 @@ def train_together(
 ) -> tuple[list[Carry], Array]:
     """One epoch of all trials in one batched program.
 
-    batches: of each trial, or one epoch that all of them see: x is then read once for all, and
-        what comes out of a trial does not depend on the others or on its place among as many.
+    Args:
+        batches: Of each trial, or one epoch that all of them see: x is then read once for all, and
+            what comes out of a trial does not depend on the others or on its place among as many.
     """
     common = isinstance(batches, Batch)
     epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None if common else 0))

@@ -81,7 +81,14 @@ class TrainingWarning(UserWarning):
 
 
 class Progress(NamedTuple):
-    """Where a run stands: `epoch` of `epochs` done, mean loss of each trial, seconds so far."""
+    """Where a run stands.
+
+    Attributes:
+        epoch: How many epochs are done.
+        epochs: Of how many.
+        loss: The mean loss of each trial in the last of them.
+        elapsed: Seconds since the beginning.
+    """
 
     epoch: int
     epochs: int
@@ -92,11 +99,14 @@ class Progress(NamedTuple):
 class Fitted(NamedTuple):
     """Trained parameters and state. Each leaf, and the rest, has a trial axis if the key had one.
 
-    loss: (epochs, trials) mean objective of each epoch, without weight decay; nan after a failure,
-        and fewer epochs if all trials failed.
-    failed_step: the first step whose loss or gradient was not finite, or -1. The parameters are
-        those before that step.
-    objective_state: what the objective carried from step to step, if it has state.
+    Attributes:
+        params: Parameters, a tree of arrays.
+        state: What training changed without a gradient, such as running statistics.
+        loss: (epochs, trials) mean objective of each epoch, without weight decay; nan after a
+            failure, and fewer epochs if all trials failed.
+        failed_step: The first step whose loss or gradient was not finite, or -1. The parameters are
+            those before that step.
+        objective_state: What the objective carried from step to step, if it has state.
     """
 
     params: Params
@@ -111,7 +121,14 @@ class Fitted(NamedTuple):
         return int(np.sum(self.failed_step >= 0))
 
     def trial(self, i: int) -> Fitted:
-        """Trial `i` alone, without the trial axis."""
+        """Trial `i` alone.
+
+        Args:
+            i: Its number.
+
+        Returns:
+            The same without the trial axis.
+        """
         changing = self.params, self.state, self.objective_state
         params, state, carried = jax.tree.map(partial(_entry, i), changing)
         return Fitted(params, state, self.loss[:, i], self.failed_step[i], carried)
@@ -134,25 +151,37 @@ def fit(
 ) -> Fitted:
     """Train a model, or one for each of several keys.
 
-    key: one key, or keys (trials,) as `trial_keys` makes them.
-    objective: (logits (n, K), labels (n,)) -> a scalar, as those of `conftr`; one that has state
-        (see `conftr.conformal.stateful`) has it carried from step to step, in each trial its own.
-    rows: what each trial trains on, indices (trials, m) or (m,), as `resample` makes them.
-    vary: fields of the objective or of `SGD` that differ between trials: name -> (trials, ...).
-    progress: called after every epoch.
-    checkpoints: where to keep the run. A killed run goes on where it was and ends in the same
-        bits; a finished one is not trained again; one of another specification is refused.
-    batched: one program for all trials (True, and the default on accelerators) or one for each.
-    devices: JAX devices that share every batch, for a model that keeps one of them busy too long;
-        as many as divide the batch size. Each works on its rows, the threshold is one quantile of
-        the whole batch, and the losses are those of one device but for rounding. Trials then
-        train one after the other, unless batched.
-    abreast: on a CPU, how many trials of the same key and rows share a program and its batches,
-        which is quicker for linear models. What a trial gives depends on this number in its last
-        bits, and not on the other trials: programs are filled up with copies.
-
     Equal calls on one machine give equal bits. A trial whose loss or gradient is not finite stops
     there with a `TrainingWarning`; the others go on.
+
+    Args:
+        key: One key, or keys (trials,) as `trial_keys` makes them.
+        model: What is trained, such as `MLP`.
+        data: What it is trained on.
+        objective: (logits (n, K), labels (n,)) -> a scalar, as those of `conftr`; one that has
+            state (see `conftr.conformal.stateful`) has it carried from step to step, in each trial
+            its own.
+        plan: Epochs, batch size and optimiser.
+        rows: What each trial trains on, indices (trials, m) or (m,), as `resample` makes them.
+        vary: Fields of the objective or of `SGD` that differ between trials: name -> (trials, ...).
+        progress: Called after every epoch.
+        checkpoints: Where to keep the run. A killed run goes on where it was and ends in the same
+            bits; a finished one is not trained again; one of another specification is refused.
+        batched: One program for all trials (True, and the default on accelerators) or one for each.
+        devices: JAX devices that share every batch, for a model that keeps one of them busy too
+            long; as many as divide the batch size. Each works on its rows, the threshold is one
+            quantile of the whole batch, and the losses are those of one device but for rounding.
+            Trials then train one after the other, unless batched.
+        abreast: On a CPU, how many trials of the same key and rows share a program and its batches,
+            which is quicker for linear models. What a trial gives depends on this number in its
+            last bits, and not on the other trials: programs are filled up with copies.
+
+    Returns:
+        Parameters, losses, and which trials failed.
+
+    Raises:
+        ValueError: If shapes or numbers do not fit, naming the argument.
+        CheckpointMismatchError: If the checkpoints belong to another run.
     """
     started = time.monotonic()
     run = prepare(
@@ -184,7 +213,16 @@ def predict_logits(
 ) -> npt.NDArray[np.float32]:
     """Logits (n, K) of all rows of x (n, ...), or (trials, n, K), computed in blocks of rows.
 
-    shift, scale: as in the `TrainingSet` that the model was trained on.
+    Args:
+        model: As in `fit`.
+        fitted: What `fit` gave.
+        x: Inputs (n, ...), as stored.
+        shift: As in the `TrainingSet` that the model was trained on.
+        scale: As in the `TrainingSet` that the model was trained on.
+        block: Rows that are computed at a time.
+
+    Returns:
+        In float32.
     """
     of_trial = partial(_logits, model, x=x, normalise=(shift, scale), block=block)
     if np.ndim(fitted.failed_step) == 0:

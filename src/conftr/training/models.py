@@ -157,9 +157,10 @@ class Layers(NamedTuple):
 class MLP:
     """Per hidden layer dense, batch norm, ReLU; then dense. No hidden layer: a linear model.
 
-    inputs: shape of one example, flattened.
-    classes: K.
-    hidden: widths of the hidden layers.
+    Attributes:
+        inputs: Shape of one example, flattened.
+        classes: K.
+        hidden: Widths of the hidden layers.
     """
 
     inputs: tuple[int, ...]
@@ -196,9 +197,10 @@ class MLPOfViews:
 
     With `AnyView` as the augmentation of a `Plan`, every step trains on a view drawn anew.
 
-    inputs: (views, ...), shape of one example.
-    classes: K.
-    hidden: widths of the hidden layers.
+    Attributes:
+        inputs: (views, ...), shape of one example.
+        classes: K.
+        hidden: Widths of the hidden layers.
     """
 
     inputs: tuple[int, ...]
@@ -234,9 +236,10 @@ class MLPOfViews:
 class MembersAverage:
     """What members have said, averaged: a model without parameters, on their logits.
 
-    inputs: (views, members * classes); it looks at the first view.
-    classes: K.
-    members: the places of those that count.
+    Attributes:
+        inputs: (views, members * classes); it looks at the first view.
+        classes: K.
+        members: The places of those that count.
     """
 
     inputs: tuple[int, ...]
@@ -272,9 +275,10 @@ def linear(inputs: tuple[int, ...], classes: int) -> MLP:
 class ConvNet:
     """Per stage 3 x 3 convolution, batch norm, ReLU, 2 x 2 max-pool; then flatten and dense.
 
-    inputs: (height, width) or (height, width, channels) of one image.
-    classes: K.
-    channels: output channels of the stages.
+    Attributes:
+        inputs: (height, width) or (height, width, channels) of one image.
+        classes: K.
+        channels: Output channels of the stages.
     """
 
     inputs: tuple[int, ...]

@@ -22,6 +22,10 @@ class StepDecay:
     """The learning rate times `factor` after each of these shares of the run.
 
     A share that does not end with a step counts from the next one.
+
+    Attributes:
+        factor: Of the learning rate, each time.
+        after: Shares of the run.
     """
 
     factor: float = 0.1
@@ -36,12 +40,28 @@ class StepDecay:
 
 
 def constant(steps: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.float64]:  # noqa: ARG001
-    """One learning rate for the whole run."""
+    """One learning rate for the whole run.
+
+    Args:
+        steps: Numbers of steps, from 0.
+        total: Steps of the run.
+
+    Returns:
+        Factors of the learning rate, all 1.
+    """
     return np.ones(np.shape(steps))
 
 
 def cosine(steps: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.float64]:
-    """From the full learning rate to 0: (1 + cos(pi step / total)) / 2."""
+    """From the full learning rate to 0: (1 + cos(pi step / total)) / 2.
+
+    Args:
+        steps: Numbers of steps, from 0.
+        total: Steps of the run.
+
+    Returns:
+        Factors of the learning rate.
+    """
     return np.asarray((1 + np.cos(np.pi * steps / total)) / 2)
 
 
@@ -53,8 +73,12 @@ class SGD:
         m = momentum m + g
         theta = theta - learning_rate (g + momentum m)       (with m for the bracket: not nesterov)
 
-    learning_rate: at the start; `schedule` gives its factor at every step.
-    weight_decay: of the penalty, which has no 1/2 and covers every parameter that is trained.
+    Attributes:
+        learning_rate: At the start; `schedule` gives its factor at every step.
+        momentum: In [0, 1).
+        weight_decay: Of the penalty, which has no 1/2 and covers every parameter that is trained.
+        schedule: Steps and their number -> factors of the learning rate.
+        nesterov: Whether a step looks ahead.
     """
 
     learning_rate: Any = 0.05

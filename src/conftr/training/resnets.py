@@ -95,12 +95,13 @@ class _BlockShape(NamedTuple):
 class ResNet:
     """A pre-activation ResNet.
 
-    inputs: (height, width) or (height, width, channels) of one picture.
-    classes: K.
-    width: channels of the first stage; each later one has twice as many.
-    stem: channels of the first convolution.
-    blocks: residual blocks of each stage.
-    bottleneck: three convolutions to a block, the middle one of a quarter of the channels.
+    Attributes:
+        inputs: (height, width) or (height, width, channels) of one picture.
+        classes: K.
+        width: Channels of the first stage; each later one has twice as many.
+        stem: Channels of the first convolution.
+        blocks: Residual blocks of each stage.
+        bottleneck: Three convolutions to a block, the middle one of a quarter of the channels.
     """
 
     inputs: tuple[int, ...]
@@ -180,12 +181,32 @@ class ResNet:
 
 
 def resnet34(inputs: Sequence[int], classes: int, *, width: int = 4, stem: int = 64) -> ResNet:
-    """ResNet-34; the paper's for CIFAR-10 has 4 channels in its first stage."""
+    """ResNet-34; the paper's for CIFAR-10 has 4 channels in its first stage.
+
+    Args:
+        inputs: Shape of a picture, (height, width, channels).
+        classes: K.
+        width: Channels of the first stage.
+        stem: Channels of the first convolution.
+
+    Returns:
+        The network as a value.
+    """
     return ResNet(tuple(inputs), classes, width, stem)
 
 
 def resnet50(inputs: Sequence[int], classes: int, *, width: int = 64, stem: int = 64) -> ResNet:
-    """ResNet-50, with bottlenecks; the paper's for CIFAR-100 gives 512 features."""
+    """ResNet-50, with bottlenecks; the paper's for CIFAR-100 gives 512 features.
+
+    Args:
+        inputs: Shape of a picture, (height, width, channels).
+        classes: K.
+        width: Channels of the first stage.
+        stem: Channels of the first convolution.
+
+    Returns:
+        The network as a value.
+    """
     return ResNet(tuple(inputs), classes, width, stem, bottleneck=True)
 
 

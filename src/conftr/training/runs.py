@@ -49,14 +49,15 @@ _SHUFFLE, _RESAMPLE = 1, 2  # streams of random numbers that one key gives; 3 is
 class Plan:
     """How to train.
 
-    epochs: passes over the rows, shuffled anew for each.
-    batch_size: rows of a step. In each epoch the rows that do not fill a batch are left out;
-        the shuffle gives every row the same chance of that.
-    optimiser: `SGD` settings, or any optax.GradientTransformation.
-    trainable: which parameters to train, by their path ("logits/weight"); None: all. Running
-        statistics follow the model's `apply` in any case.
-    augmentation: what is done to the examples of a step before they are normalised, as
-        `conftr.training.Flip()`; None: nothing. Prediction knows nothing of it.
+    Attributes:
+        epochs: Passes over the rows, shuffled anew for each.
+        batch_size: Rows of a step. In each epoch the rows that do not fill a batch are left out;
+            the shuffle gives every row the same chance of that.
+        optimiser: `SGD` settings, or any optax.GradientTransformation.
+        trainable: Which parameters to train, by their path ("logits/weight"); None: all. Running
+            statistics follow the model's `apply` in any case.
+        augmentation: What is done to the examples of a step before they are normalised, as
+            `conftr.training.Flip()`; None: nothing. Prediction knows nothing of it.
     """
 
     epochs: int
@@ -154,7 +155,15 @@ class Reached(NamedTuple):
 
 
 def trial_keys(seed: int, trials: int) -> Key:
-    """Keys (trials,). Each depends on the seed and its number alone, not on how many there are."""
+    """Keys. Each depends on the seed and its number alone, not on how many there are.
+
+    Args:
+        seed: Of all trials.
+        trials: How many.
+
+    Returns:
+        JAX keys, (trials,).
+    """
     operands = jax.random.key(seed), np.arange(trials, dtype=np.int32)
     return shared(_folded, (), *operands)(*operands)
 
@@ -167,7 +176,13 @@ def _folded(key: Key, numbers: Array) -> Key:
 def resample(keys: Key, n: int, copies: int = 5) -> Rows:
     """The training sets of the paper's trials: n rows drawn from copies of n, none put back.
 
-    Gives indices (trials, n) for keys (trials,), and (n,) for one key.
+    Args:
+        keys: One for each trial, as of `trial_keys`, or one.
+        n: Training examples.
+        copies: Of each example.
+
+    Returns:
+        Indices (trials, n) for keys (trials,), and (n,) for one key.
     """
     keys = typed(keys)
     drawn = [

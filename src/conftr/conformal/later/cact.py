@@ -40,10 +40,16 @@ _PROGRESS, _MOST = 0.9, 100.0
 
 
 class CaCTState(NamedTuple):
-    """Of each class, (K,): lambda, rho over its start, and the mean z of the last time.
+    """What `CaCT` carries from step to step: of each class, (K,).
 
-    pushed, exceeded, seen: sums since then of max(0, lambda + rho z), of z, and of examples.
-    steps: since then, ().
+    Attributes:
+        multipliers: Lambda.
+        growth: Rho over its start.
+        before: The mean z of the last move.
+        pushed: The sum of max(0, lambda + rho z) since then.
+        exceeded: The sum of z since then.
+        seen: The number of examples since then.
+        steps: The number of steps since then, ().
     """
 
     multipliers: Any
@@ -59,9 +65,16 @@ class CaCTState(NamedTuple):
 class CaCT:
     """Cross-entropy with the size of sets held under a bound, harder for classes that exceed it.
 
-    alpha: the share of sets that may miss the truth.
-    target_size: eta. penalty: rho at the start. growth: its factor. every: steps between moves.
-    score, quantile, temperature, fraction: as in `ConfTr`.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        target_size: Eta.
+        penalty: Rho at the start.
+        growth: Its factor.
+        every: Steps between moves.
+        score: As in `ConfTr`.
+        quantile: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        fraction: As in `ConfTr`.
     """
 
     alpha: float = 0.01
@@ -82,7 +95,14 @@ class CaCT:
         checks.number(self.every, "every", at_least=1)
 
     def start(self, classes: int) -> CaCTState:
-        """No multipliers, and penalties as they begin."""
+        """No multipliers, and penalties as they begin.
+
+        Args:
+            classes: K.
+
+        Returns:
+            The state before the first step.
+        """
         zeros, ones = np.zeros(classes, np.float32), np.ones(classes, np.float32)
         return CaCTState(zeros, ones, zeros, zeros, zeros, zeros, np.float32(0))
 
@@ -97,7 +117,16 @@ class CaCT:
         return cross_entropy(logits, labels) + library(z).mean(penalties)
 
     def update(self, logits: Array, labels: Array, state: CaCTState) -> CaCTState:
-        """Count the batch; every so many steps, move multipliers and penalties."""
+        """Count the batch; every so many steps, move multipliers and penalties.
+
+        Args:
+            logits: Of the batch, (n, K).
+            labels: Of the batch, (n,).
+            state: Before the step.
+
+        Returns:
+            The state after the step.
+        """
         held = stop_gradient(checks.logits_array(logits, values=False))
         z, one_hot = self._excess(held, checks.labels_array(labels, held))
         multiplier, rho = self._of_rows(one_hot, state)

@@ -46,9 +46,12 @@ class DPSMState(NamedTuple):
 class DPSM:
     """Cross-entropy and the size of sets at a threshold that follows the training data.
 
-    alpha: the share of sets that may miss the truth.
-    size_weight: weight of the size. temperature: T of the soft sets.
-    rate: how far tau moves in a step. warm_up: steps by cross-entropy alone.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        size_weight: Weight of the size.
+        temperature: T of the soft sets.
+        rate: How far tau moves in a step.
+        warm_up: Steps by cross-entropy alone.
     """
 
     alpha: float = 0.01
@@ -64,7 +67,14 @@ class DPSM:
         checks.number(self.warm_up, "warm_up", at_least=0)
 
     def start(self, classes: int) -> DPSMState:  # noqa: ARG002
-        """Tau = 1, the threshold of sets that hold every class."""
+        """Tau = 1, the threshold of sets that hold every class.
+
+        Args:
+            classes: K.
+
+        Returns:
+            The state before the first step.
+        """
         return DPSMState(np.float32(1), np.float32(0))
 
     def __call__(self, logits: Array, labels: Array, state: DPSMState | None = None) -> Array:
@@ -79,7 +89,16 @@ class DPSM:
         return cross_entropy(logits, labels) + on * self.size_weight * size
 
     def update(self, logits: Array, labels: Array, state: DPSMState) -> DPSMState:
-        """Move tau: to the batches' quantile while warming up, then by the pinball loss."""
+        """Move tau: to the batches' quantile while warming up, then by the pinball loss.
+
+        Args:
+            logits: Of the batch, (n, K).
+            labels: Of the batch, (n,).
+            state: Before the step.
+
+        Returns:
+            The state after the step.
+        """
         held = stop_gradient(checks.logits_array(logits, values=False))
         xp, labels = library(held), checks.labels_array(labels, held)
         s = 1 - xp.exp(pick(log_softmax(held), labels))

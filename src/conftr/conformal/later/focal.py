@@ -20,7 +20,8 @@ _LEAST = 1e-8  # below it, 1 - p has no slope: that of a power below 1 has no bo
 class Focal:
     """Cross-entropy that counts examples less the surer the model is of them.
 
-    gamma: how much less; 2 in the source.
+    Attributes:
+        gamma: How much less; 2 in the source.
     """
 
     gamma: Any = 2.0

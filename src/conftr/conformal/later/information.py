@@ -25,7 +25,12 @@ _EPSILON = 1e-8
 class EntropyBound:
     """The settings of a bound, as in `ConfTr`.
 
-    alpha: the share of sets that may miss the truth.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        score: As in `ConfTr`.
+        quantile: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        fraction: As in `ConfTr`.
     """
 
     alpha: float = 0.01

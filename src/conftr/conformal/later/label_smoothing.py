@@ -16,7 +16,8 @@ from conftr.conformal.arrays import Array, library, log_softmax, pick
 class LabelSmoothing:
     """Cross-entropy with a share of every label spread over all classes.
 
-    smoothing: eps, that share; 0.1 in the source.
+    Attributes:
+        smoothing: Eps, that share; 0.1 in the source.
     """
 
     smoothing: Any = 0.1

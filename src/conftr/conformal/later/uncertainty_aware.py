@@ -36,7 +36,9 @@ _GOLDEN = 0.6180339887498949  # whose multiples fill [0, 1) evenly
 class UncertaintyAware:
     """Cross-entropy and the distance of APS's scores from uniform.
 
-    weight: of the distance. fraction: the share of the batch, its first rows, for cross-entropy.
+    Attributes:
+        weight: Of the distance.
+        fraction: The share of the batch, its first rows, for cross-entropy.
     """
 
     weight: Any = 0.2

@@ -32,9 +32,11 @@ CELLS = 2**20  # of a block
 class Inputs:
     """What a model takes: the columns of a table, by name, or the rows of an array.
 
-    columns: None where the model learned from arrays. numeric: those that are numbers.
-    pictures: (height, width, channels) that it takes of picture files; None if it takes none.
-    classes: names of its classes, which folders of pictures may have.
+    Attributes:
+        columns: None where the model learned from arrays.
+        numeric: Those that are numbers.
+        pictures: (height, width, channels) that it takes of picture files; None if it takes none.
+        classes: Names of its classes, which folders of pictures may have.
     """
 
     columns: tuple[str, ...] | None = None
@@ -46,7 +48,10 @@ class Inputs:
 class RowBlock(NamedTuple):
     """Some rows of a file.
 
-    first: the number of the first row, from 1. X: a frame or an array. kept: columns to copy.
+    Attributes:
+        first: The number of the first row, from 1.
+        X: A frame or an array.
+        kept: Columns to copy.
     """
 
     first: int

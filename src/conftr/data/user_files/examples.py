@@ -29,13 +29,15 @@ _KEPT = 1000  # names of unreadable pictures in the record
 class Roles:
     """Which parts of a file are wanted.
 
-    target: the column, or the array of an .npz file, that holds the classes.
-    labels: the file of the classes of a .npy file.
-    groups: the column, or the array of an .npz file, that makes groups.
-    by_class: whether each class is a group instead.
-    drop: columns to leave out. categories: columns of names, though they look like numbers or
-    sentences. texts: columns of sentences; None recognises them.
-    picture: the column that holds paths of pictures; None finds one.
+    Attributes:
+        target: The column, or the array of an .npz file, that holds the classes.
+        labels: The file of the classes of a .npy file.
+        groups: The column, or the array of an .npz file, that makes groups.
+        by_class: Whether each class is a group instead.
+        drop: Columns to leave out.
+        categories: Columns of names, though they look like numbers or sentences.
+        texts: Columns of sentences; None recognises them.
+        picture: The column that holds paths of pictures; None finds one.
     """
 
     target: str | None = None
@@ -62,9 +64,13 @@ class Roles:
 class UserData:
     """Examples to learn from, row by row.
 
-    X: a polars frame, an array (n, ...), or `PictureFiles`. y: labels (n,). groups: their names, or
-    None. origin: what they are, plain data. notes: what the user should know of the file.
-    paths: of pictures, by row, where they are such.
+    Attributes:
+        X: A polars frame, an array (n, ...), or `PictureFiles`.
+        y: Labels (n,).
+        groups: Their names, or None.
+        origin: What they are, plain data.
+        notes: What the user should know of the file.
+        paths: Of pictures, by row, where they are such.
     """
 
     X: Any
@@ -94,8 +100,9 @@ def read(
 ) -> UserData:
     """All examples of a file that have a class, or of a dataset from `conftr data list`.
 
-    file: a folder holds pictures, in a folder for each class.
-    progress: told of pictures that were read.
+    Args:
+        file: A folder holds pictures, in a folder for each class.
+        progress: Told of pictures that were read.
     """
     path = Path(file)
     if not path.exists() and file in {
@@ -141,7 +148,8 @@ def read_pictures(
 ) -> UserData:
     """The pictures of a folder, or those that a column of a table names.
 
-    shape: as in `pictures.read`.
+    Args:
+        shape: As in `pictures.read`.
     """
     if path.is_dir():
         _refuse_columns(path, roles)

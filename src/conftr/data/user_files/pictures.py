@@ -31,8 +31,11 @@ _PROGRESS = "reading pictures"
 class Listed(NamedTuple):
     """Pictures by path, not yet looked at.
 
-    paths: of the files. shown: the same as the user wrote them. labels: names of classes, null
-    where there is none. notes: what was passed over.
+    Attributes:
+        paths: Of the files.
+        shown: The same as the user wrote them.
+        labels: Names of classes, null where there is none.
+        notes: What was passed over.
     """
 
     paths: list[Path]
@@ -44,8 +47,11 @@ class Listed(NamedTuple):
 class ReadPictures(NamedTuple):
     """Pictures that can be read.
 
-    X: pixels (n, height, width, channels) of small ones, else files. rows: their places among
-    those listed. broken: the others. notes: for the user.
+    Attributes:
+        X: Pixels (n, height, width, channels) of small ones, else files.
+        rows: Their places among those listed.
+        broken: The others.
+        notes: For the user.
     """
 
     X: Pixels | PictureFiles

@@ -78,8 +78,9 @@ def blocks(path: Path, names: Sequence[str], *, rows: int) -> Iterator[pl.DataFr
 def numbers(frame: pl.DataFrame, names: Collection[str], *, first: int, path: Path) -> pl.DataFrame:
     """The columns `names` as numbers, true and false as 1 and 0, the others as text.
 
-    first: the number of the frame's first row in its file, for the message about a value that is
-        none of these.
+    Args:
+        first: The number of the frame's first row in its file, for the message about a value that
+            is none of these.
     """
     known = set(names)
     others = [name for name in frame.columns if name not in known]
