@@ -22,7 +22,7 @@ from conftr.classifier import artefact
 from conftr.classifier.division import order, seed_of
 from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.cli import wishes
-from conftr.cli.console import in_words
+from conftr.cli.console import errors_in_words
 from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
 from conftr.jobs import answers, summary
@@ -888,9 +888,9 @@ def test_the_terminal_and_the_page_round_alike():
 
 
 def test_an_error_without_words_has_its_name(capsys):
-    with pytest.raises(typer.Exit), in_words():
+    with pytest.raises(typer.Exit), errors_in_words():
         raise MemoryError
-    with pytest.raises(typer.Exit), in_words():
+    with pytest.raises(typer.Exit), errors_in_words():
         raise typer.Abort
     assert capsys.readouterr().err.splitlines()[0] == "conftr: MemoryError"
 

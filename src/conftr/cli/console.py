@@ -64,7 +64,7 @@ def lines(quiet: bool) -> Display:
 
 
 @contextmanager
-def watched(quiet: bool) -> Iterator[Display]:
+def shown_progress(quiet: bool) -> Iterator[Display]:
     """Bars on a terminal, lines in a log, nothing where it is to be quiet; on standard error."""
     from rich.console import Console
 
@@ -79,7 +79,7 @@ def watched(quiet: bool) -> Iterator[Display]:
 
 
 @contextmanager
-def noted(display: Display) -> Iterator[None]:
+def warnings_as_notes(display: Display) -> Iterator[None]:
     """Warnings meant for the user become notes; those meant for programmers stay what they are."""
 
     shown = warnings.showwarning
@@ -97,7 +97,7 @@ def noted(display: Display) -> Iterator[None]:
 
 
 @contextmanager
-def counted(quiet: bool) -> Iterator[Callable[[int], None]]:
+def counted_rows(quiet: bool) -> Iterator[Callable[[int], None]]:
     """How many rows are done, on standard error: on a terminal as it goes on."""
     from rich.console import Console
 
@@ -164,7 +164,7 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
 
 
 @contextmanager
-def in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
+def errors_in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[None]:
     """Say what went wrong in words and exit with 1; CONFTR_TRACEBACK=1 shows where it did.
 
     Args:

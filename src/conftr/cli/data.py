@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.console import DataDir, Quiet, in_words
+from conftr.cli.console import DataDir, Quiet, errors_in_words
 
 
 def show(data_dir: DataDir = None) -> None:
     """Every dataset by name, and where it lies or how it can be got."""
-    with in_words():
+    with errors_in_words():
         from conftr import data
 
         for dataset in data.available(data_dir=data_dir):
@@ -26,7 +26,7 @@ def fetch(
     quiet: Quiet = False,
 ) -> None:
     """Get a dataset, unless it is there."""
-    with in_words():
+    with errors_in_words():
         from conftr import data
 
         place = data.fetch(name, data_dir=data_dir, progress=not quiet)

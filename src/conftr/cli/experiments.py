@@ -78,7 +78,7 @@ def compare(
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with console.in_words(), console.watched(quiet or as_json) as display:
+    with console.errors_in_words(), console.shown_progress(quiet or as_json) as display:
         from conftr.experiments import comparison
         from conftr.search import text
         from conftr.search.settings import SettingsFile, read
@@ -110,7 +110,7 @@ def table(
     form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
 ) -> None:
     """Print the table of a comparison again, from its results."""
-    with console.in_words():
+    with console.errors_in_words():
         _print_table(file, form)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, in_words, lines, noted, unless_written
+from conftr.cli.console import Quiet, errors_in_words, lines, unless_written, warnings_as_notes
 from conftr.cli.finishing import paragraph
 
 
@@ -37,7 +37,10 @@ def export(
 
     The file is run in onnxruntime and compared with the model before it is kept.
     """
-    with in_words(unless_written(out, f"{out} was written, and is whole.")), noted(lines(quiet)):
+    with (
+        errors_in_words(unless_written(out, f"{out} was written, and is whole.")),
+        warnings_as_notes(lines(quiet)),
+    ):
         from conftr.jobs import exporting
 
         words = exporting.export(

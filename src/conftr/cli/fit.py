@@ -3,49 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from conftr.cli import options as opt
-from conftr.cli.console import DataDir, Quiet, Ray, connected, in_words, noted, watched
+from conftr.cli.console import (
+    DataDir,
+    Quiet,
+    Ray,
+    connected,
+    errors_in_words,
+    shown_progress,
+    warnings_as_notes,
+)
 from conftr.cli.finishing import finish, stopped
+
+if TYPE_CHECKING:
+    from conftr.data.user_files import Roles, UserData
+    from conftr.experiments.user_file import Chosen
 
 
 def fit(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="A .csv, .tsv, .parquet, .npz or .npy file, a folder that holds a folder of "
-            "pictures for each class, or a name from `conftr data list`."
-        ),
-    ],
+    file: opt.File,
     target: opt.Target = None,
     labels: opt.Labels = None,
-    alpha: Annotated[
-        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the settings', else 0.1")
-    ] = None,
+    alpha: opt.Alpha = None,
     score: opt.ScoreOption = "thr",
-    members: Annotated[
-        str,
-        typer.Option(
-            help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
-            "logistic; of texts n-grams; of pictures convnet, resnet, imagenet.",
-            show_default="auto: what suits the data",
-        ),
-    ] = "auto",
-    quick: Annotated[bool, typer.Option("--quick", help="Train one network and no more.")] = False,
-    head: Annotated[
-        opt.HeadOption, typer.Option(help="How members are combined; auto keeps the smaller sets.")
-    ] = opt.HeadOption.AUTO,
-    method: Annotated[
-        opt.Method,
-        typer.Option(help="How one network is trained; other than auto, there is but one."),
-    ] = opt.Method.AUTO,
-    settings: Annotated[
-        Path | None,
-        typer.Option(help="How to train: a settings file that `conftr sweep FILE` wrote."),
-    ] = None,
+    members: opt.Members = "auto",
+    quick: opt.Quick = False,
+    head: opt.Head = opt.HeadOption.AUTO,
+    method: opt.MethodOption = opt.Method.AUTO,
+    settings: opt.Settings = None,
     shrink: opt.Shrink = None,
     avoid: opt.Avoid = None,
     separate: opt.Separate = None,
@@ -54,26 +41,9 @@ def fit(
     category: opt.Category = None,
     picture: opt.Picture = None,
     text: opt.Text = None,
-    tune: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            metavar="N",
-            help="Compare N settings around the best of each method, on held-out training rows.",
-        ),
-    ] = None,
-    cross_conformal: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            metavar="FOLDS",
-            help="For few rows: every row trains and calibrates, in so many folds. About 1 - 2 "
-            "alpha is sure then; 1 - alpha is usual.",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds after which training ends.")
-    ] = None,
+    tune: opt.Tune = None,
+    cross_conformal: opt.CrossConformal = None,
+    time_limit: opt.TimeLimit = None,
     test_share: opt.TestShare = None,
     seed: opt.Seed = 0,
     out: opt.Out = None,
@@ -88,35 +58,26 @@ def fit(
     Both go into one folder, which `conftr predict` takes.
     """
     place = out or Path(f"{Path(file).resolve().stem}-conftr")
-    with in_words(stopped(place)), watched(quiet or as_json) as display, noted(display):
+    with (
+        errors_in_words(stopped(place)),
+        shown_progress(quiet or as_json) as display,
+        warnings_as_notes(display),
+    ):
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.cli import wishes
-        from conftr.data.user_files import Roles, by_text, read
-        from conftr.experiments.user_file import Chosen, chosen_for_fit
+        from conftr.data.user_files import by_text, read
         from conftr.jobs import fitting, folders
-        from conftr.search.settings import read as read_settings
         from conftr.training import use_compilation_cache
 
         folders.check(place, overwrite=overwrite)
-        roles = Roles(
-            target,
-            labels,
-            drop=tuple(drop or ()),
-            categories=tuple(category or ()),
-            picture=picture,
-            texts=tuple(text) if text else None,
-        ).grouped_by(group_by)
+        roles = _roles(target, labels, drop, category, picture, text, group_by)
         given = read(file, roles, data_dir=data_dir, progress=display.step)
         for note in given.notes:
             display.note(note)
         names = by_text(sorted(set(given.y.tolist())))
         shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
         use_compilation_cache()
-        chosen = Chosen(0.1 if alpha is None else alpha, {})
-        if settings:
-            chosen = chosen_for_fit(
-                read_settings(settings), given, file, alpha=alpha, seed=seed, texts=roles.texts
-            )
+        chosen = _chosen(settings, alpha, given, file, seed, roles.texts)
         training = {"method": str(method), "members": "one-network" if quick else members}
         clf = ConformalClassifier(
             chosen.alpha,
@@ -136,3 +97,42 @@ def fit(
         for note in result.notes:
             display.note(note)
         finish(result, place, as_json=as_json)
+
+
+def _roles(
+    target: str | None,
+    labels: Path | None,
+    drop: opt.Names,
+    category: opt.Names,
+    picture: str | None,
+    text: opt.Names,
+    group_by: str | None,
+) -> Roles:
+    """What the columns of the file are for."""
+    from conftr.data.user_files import Roles
+
+    return Roles(
+        target,
+        labels,
+        drop=tuple(drop or ()),
+        categories=tuple(category or ()),
+        picture=picture,
+        texts=tuple(text) if text else None,
+    ).grouped_by(group_by)
+
+
+def _chosen(
+    settings: Path | None,
+    alpha: float | None,
+    given: UserData,
+    file: str,
+    seed: int,
+    texts: tuple[str, ...] | None,
+) -> Chosen:
+    """What a settings file says on training, if there is one, and alpha."""
+    from conftr.experiments.user_file import Chosen, chosen_for_fit
+    from conftr.search.settings import read
+
+    if settings is None:
+        return Chosen(0.1 if alpha is None else alpha, {})
+    return chosen_for_fit(read(settings), given, file, alpha=alpha, seed=seed, texts=texts)

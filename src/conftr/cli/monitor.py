@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, counted, in_words, lines, noted, unless_written
+from conftr.cli.console import (
+    Quiet,
+    counted_rows,
+    errors_in_words,
+    lines,
+    unless_written,
+    warnings_as_notes,
+)
 from conftr.cli.finishing import paragraph
 
 
@@ -56,7 +63,11 @@ def monitor(
     """
     place = state or model
     written = unless_written(place / "monitor.safetensors", "The rows were counted.")
-    with in_words(written), counted(quiet or as_json) as progress, noted(lines(quiet)):
+    with (
+        errors_in_words(written),
+        counted_rows(quiet or as_json) as progress,
+        warnings_as_notes(lines(quiet)),
+    ):
         from conftr.jobs import monitoring
         from conftr.monitoring.findings import words
 

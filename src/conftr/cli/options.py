@@ -31,6 +31,53 @@ class HeadOption(StrEnum):
 ALPHA = "Share of the sets that may miss the true class"
 Names: TypeAlias = list[str] | None
 
+File = Annotated[
+    str,
+    typer.Argument(
+        help="A .csv, .tsv, .parquet, .npz or .npy file, a folder that holds a folder of "
+        "pictures for each class, or a name from `conftr data list`."
+    ),
+]
+Alpha = Annotated[
+    float | None, typer.Option(help=f"{ALPHA}.", show_default="the settings', else 0.1")
+]
+Members = Annotated[
+    str,
+    typer.Option(
+        help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
+        "logistic; of texts n-grams; of pictures convnet, resnet, imagenet.",
+        show_default="auto: what suits the data",
+    ),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Train one network and no more.")]
+Head = Annotated[
+    HeadOption, typer.Option(help="How members are combined; auto keeps the smaller sets.")
+]
+MethodOption = Annotated[
+    Method, typer.Option(help="How one network is trained; other than auto, there is but one.")
+]
+Settings = Annotated[
+    Path | None,
+    typer.Option(help="How to train: a settings file that `conftr sweep FILE` wrote."),
+]
+Tune = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        metavar="N",
+        help="Compare N settings around the best of each method, on held-out training rows.",
+    ),
+]
+CrossConformal = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        metavar="FOLDS",
+        help="For few rows: every row trains and calibrates, in so many folds. About 1 - 2 "
+        "alpha is sure then; 1 - alpha is usual.",
+    ),
+]
+TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds after which training ends.")]
 Model = Annotated[Path, typer.Argument(help="A folder that `conftr fit` or `calibrate` wrote.")]
 ScoreOption = Annotated[
     str, typer.Option(help=f"How classes are ranked for the sets: {', '.join(SCORES)}.")

@@ -58,11 +58,11 @@ def reproduce(
 
     Stop it at any time: the same command goes on where it was, and what is done is not done again.
     """
-    with console.in_words():
+    with console.errors_in_words():
         if settings or grid:
             _print_settings(settings, grid, thinned=thinned)
             return
-    with console.in_words(), console.watched(quiet) as display:
+    with console.errors_in_words(), console.shown_progress(quiet) as display:
         from conftr.experiments.store import Store
         from conftr.paper import reproduction
         from conftr.paper.exhibits import runs as runs_of
@@ -78,7 +78,7 @@ def reproduce(
             with console.connected(ray) as executor:
                 workspace = console.workspace(results, runs, data_dir, display)
                 run_all(runs_of(exhibits), workspace, executor)
-    with console.in_words():
+    with console.errors_in_words():
         from conftr.cli.experiments import draw
         from conftr.paper.exhibit_table import table_of
 

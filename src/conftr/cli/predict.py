@@ -15,11 +15,11 @@ from conftr.cli.console import (
     Quiet,
     Ray,
     connected,
-    counted,
-    in_words,
+    counted_rows,
+    errors_in_words,
     lines,
-    noted,
     unless_written,
+    warnings_as_notes,
 )
 from conftr.conformal.shown_names import printable
 
@@ -75,7 +75,11 @@ def predict(
     """
     silent, answers = quiet or as_json, out or sys.stdout  # which progress may change
     stopped = unless_written(out, f"{out} was written, and is whole.")
-    with in_words(stopped), noted(lines(silent)), counted(silent) as progress:
+    with (
+        errors_in_words(stopped),
+        warnings_as_notes(lines(silent)),
+        counted_rows(silent) as progress,
+    ):
         if as_json and out is None:
             raise ValueError("--json prints the numbers where the sets would go: give --out too.")
         if answers is None:

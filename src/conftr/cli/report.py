@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import in_words, unless_written
+from conftr.cli.console import errors_in_words, unless_written
 
 
 def report(
@@ -20,7 +20,7 @@ def report(
 ) -> None:
     """Make the report of a saved model again."""
     page = (out or model) / "report.html"
-    with in_words(unless_written(page, f"{page} was written, and is whole.")):
+    with errors_in_words(unless_written(page, f"{page} was written, and is whole.")):
         from conftr.jobs import folders
 
         typer.echo(f"Report: {folders.report_again(model, out)}")

@@ -93,14 +93,14 @@ def sweep(
     compare` take. Stop it at any time: the same command goes on where it was.
     """
     quiet = quiet or as_json
-    with console.in_words():
+    with console.errors_in_words():
         from conftr.data.user_files import Roles
         from conftr.experiments.sweeping import measurements, run_sweeps, without_record
         from conftr.search.cost import cost
 
         out, file = sys.stdout, _file(grid, methods, alpha)
         with console.connected(ray) as executor:
-            with console.watched(quiet) as display:
+            with console.shown_progress(quiet) as display:
                 columns = Roles(
                     target,
                     labels,
@@ -119,7 +119,7 @@ def sweep(
                 return
             if not quiet and not _agreed(price, yes):
                 return
-            with console.watched(quiet) as display:
+            with console.shown_progress(quiet) as display:
                 workspace = replace(workspace, display=display)
                 records = run_sweeps(sweeps, workspace, executor)
         _print(data, sweeps, records, workspace, as_json=as_json, quiet=quiet)
