@@ -62,7 +62,7 @@ def _codes(graph: Graph, texts: str, column: int, levels: Levels) -> str:
     codes = [float(place) for place in range(len(names))]
     if _MISSING not in names:
         names, codes = [*names, _MISSING], [*codes, np.nan]
-    codes = graph.op(
+    encoded = graph.op(
         "LabelEncoder",
         cells,
         domain="ai.onnx.ml",
@@ -70,7 +70,7 @@ def _codes(graph: Graph, texts: str, column: int, levels: Levels) -> str:
         values_floats=codes,
         default_float=float(len(levels.levels)),
     )
-    return graph.cast(codes, np.float64)
+    return graph.cast(encoded, np.float64)
 
 
 def whitened(graph: Graph, x: str, numbers: Numbers) -> str:
