@@ -8,19 +8,19 @@ import pytest
 import conftr
 from conftr.classifier import repeats
 from conftr.classifier.division import order
-from conftr.classifier.repeats import KnownRows, told, warn_of_copies
+from conftr.classifier.repeats import KnownRows, sentence, warn_of_copies
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3))
 
 
 def test_copies_are_counted_in_words():
-    assert told(order(ROWS, 0)) == ""
-    found = told(order(np.concatenate([ROWS, ROWS[:1]]), 0))
+    assert sentence(order(ROWS, 0)) == ""
+    found = sentence(order(np.concatenate([ROWS, ROWS[:1]]), 0))
     assert found.startswith("1 row of 401 repeat")
     with pytest.warns(conftr.CalibrationWarning, match="800 rows of 1,200 repeat others"):
         warn_of_copies(order(np.tile(ROWS, (3, 1)), 0))
     coincidence = np.random.default_rng(0).integers(0, 3, (1000, 3))
-    assert "each counts as a row of its own" in told(order(coincidence, 0))
+    assert "each counts as a row of its own" in sentence(order(coincidence, 0))
 
 
 def test_a_few_copies_are_not_worth_a_warning():

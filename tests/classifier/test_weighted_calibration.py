@@ -76,7 +76,7 @@ def test_fit_weighs_the_rows_that_calibrate():
     """Rows that train have no part in it: a weight of theirs changes nothing."""
     clf = ConformalClassifier(members=GaussianNB(), random_state=0)
     first = clf.fit(X, Y, calibration_weights=W).p_values(NEW, weights=W_NEW)
-    held = clf._divide(Y, clf._in_order(X), clf._asked()).calibration
+    held = clf._divide(Y, clf._in_order(X), clf._requested()).calibration
     changed = np.full(400, 7.0)
     changed[held] = W[held]
     again = clf.fit(X, Y, calibration_weights=changed).p_values(NEW, weights=W_NEW)

@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import conftr
-from conftr.cli import app
+from commands import run
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="exports are checked in onnxruntime")
 
 NAMES = ["cat", "dog", "eel"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,12 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from conftr.cli import app
+from commands import run
 from conftr.jobs import monitoring
 from conftr.machine import disk
 
 NAMES = ["cat", "dog", "eel"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def rows(n, seed, sure=2.5):

@@ -5,19 +5,10 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from conftr import training
-from conftr.cli import app
+from commands import run
 
 NAMES = ["y\x1b[31mes\x07", "n\0o", "b" * 20_000 + "\ufffe"]
-
-
-def run(*arguments):
-    """`conftr ARGUMENTS`, without a place for compiled programs of the whole process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "use_compilation_cache", lambda: None)
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def harmless(text):

@@ -7,7 +7,7 @@ import pytest
 from conftr.experiments import Store
 from conftr.machine.plain_data import build, describe, digest
 from conftr.paper import EXHIBITS
-from conftr.paper.exhibits import found, runs
+from conftr.paper.exhibits import our_number, runs
 from conftr.paper.figures import figures
 from conftr.paper.page import as_markdown
 from conftr.paper.reproduction import choose, progress
@@ -107,14 +107,14 @@ def test_conformal_training_is_within_the_papers_numbers():
         record = store.get(line.run)
         if record is None or not data.endswith("MNIST") or data.startswith("E"):
             continue
-        size, coverage = (found(cell, record).mean for cell in line.cells)
+        size, coverage = (our_number(cell, record).mean for cell in line.cells)
         assert abs(coverage - 99) < 0.3, line.labels
         if score == "THR" and method.startswith("ConfTr"):
             assert abs(size - line.cells[0].published) < 0.08, line.labels
 
 
 def change(line, cell, store):
-    before, after = (found(cell, store.get(run)).mean for run in (line.against, line.run))
+    before, after = (our_number(cell, store.get(run)).mean for run in (line.against, line.run))
     return after / before - 1
 
 
@@ -129,6 +129,6 @@ def test_wishes_do_what_the_paper_reports():
     for same, out, back in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         for asked, cell in ((out, 1), (back, 2)):
             before, after = (
-                found(line.cells[cell], store.get(line.run)).mean for line in (same, asked)
+                our_number(line.cells[cell], store.get(line.run)).mean for line in (same, asked)
             )
             assert after < before - 2, asked.labels

@@ -93,8 +93,8 @@ def measured_in_fives(
             )
         ],
         "heads": {
-            name: {"kind": head.name, "temperature": round(head.temperature, 6)}
-            for name, head in heads.items()
+            name: {"kind": stacked.name, "temperature": round(stacked.temperature, 6)}
+            for name, stacked in heads.items()
         },
     }
 
