@@ -74,9 +74,9 @@ def blocks(path: Path, name: str | None = None, *, rows: int) -> Iterator[Array]
             yield _read_rows(file, path, known, min(rows, n - first))
 
 
-def texts(found: Array, name: str) -> pl.DataFrame:
+def texts(values: Array, name: str) -> pl.DataFrame:
     """An array (n,) of texts as a table of one column; bytes are UTF-8."""
-    decoded = np.char.decode(found, "utf-8", "replace") if found.dtype.kind == "S" else found
+    decoded = np.char.decode(values, "utf-8", "replace") if values.dtype.kind == "S" else values
     # An array may hold halves of signs, which are no text.
     whole = [text.encode("utf-8", "replace").decode() for text in decoded.tolist()]
     return pl.DataFrame({name: pl.Series(whole, dtype=pl.String)})
