@@ -35,6 +35,14 @@ def test_a_row_alone_and_a_loaded_forest_give_the_same_bits(name, min_leaf):
         np.testing.assert_array_equal(again.logits(inputs), model.logits(inputs))
 
 
+def test_blocks_of_rows_change_nothing_and_keep_the_order(monkeypatch):
+    training = rows()
+    (member,), _ = fitted(Forest(trees=4, min_leaf=4), training)
+    whole = member.answers(training.inputs)
+    monkeypatch.setattr(forest, "_BLOCKS", (1, 7))
+    np.testing.assert_array_equal(member.answers(training.inputs), whole)
+
+
 def test_a_class_that_a_fold_lacks_gets_the_floor():
     training = rows()
     folds = without_class(training, 1)
