@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conftr.cli import options as opt
 from conftr.cli.console import (
@@ -19,7 +19,6 @@ from conftr.cli.finishing import finish, stopped
 
 if TYPE_CHECKING:
     from conftr.data.user_files import Roles, UserData
-    from conftr.experiments.user_file import Chosen
 
 
 def fit(
@@ -77,10 +76,10 @@ def fit(
         names = by_text(sorted(set(given.y.tolist())))
         shape = wishes.shape(names, shrink=shrink or (), avoid=avoid or (), separate=separate or ())
         use_compilation_cache()
-        chosen = _chosen(settings, alpha, given, file, seed, roles.texts)
+        alpha, chosen = _chosen(settings, alpha, given, file, seed, roles.texts)
         training = {"method": str(method), "members": "one-network" if quick else members}
         clf = ConformalClassifier(
-            chosen.alpha,
+            alpha,
             score=score,
             head=str(head),
             texts=roles.texts,
@@ -89,7 +88,7 @@ def fit(
             cross_conformal=cross_conformal,
             time_limit=time_limit,
             random_state=seed,
-            **training | chosen.training,
+            **training | chosen,
         )
         with connected(ray) as executor:
             task = fitting.FitTask(clf.set_params(executor=executor), roles.by_class, test_share)
@@ -128,11 +127,11 @@ def _chosen(
     file: str,
     seed: int,
     texts: tuple[str, ...] | None,
-) -> Chosen:
-    """What a settings file says on training, if there is one, and alpha."""
-    from conftr.experiments.user_file import Chosen, chosen_for_fit
+) -> tuple[float, dict[str, Any]]:
+    """Alpha, and what a settings file says on training, if there is one."""
+    if settings is None:
+        return 0.1 if alpha is None else alpha, {}
+    from conftr.experiments.user_file import chosen_for_fit
     from conftr.search.settings import read
 
-    if settings is None:
-        return Chosen(0.1 if alpha is None else alpha, {})
     return chosen_for_fit(read(settings), given, file, alpha=alpha, seed=seed, texts=texts)
