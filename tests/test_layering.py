@@ -1,8 +1,10 @@
 """The house: imports point one way, the base is light, the public names are all there."""
 
 import ast
+import inspect
 import subprocess
 import sys
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -279,7 +281,12 @@ def test_equinox_stays_with_the_models():
 def test_the_public_names_are_there_and_documented():
     assert set(conftr.__all__) == PUBLIC
     for name in PUBLIC:
-        assert getattr(conftr, name).__doc__, name
+        value = getattr(conftr, name)
+        assert value.__doc__, name
+        if inspect.isfunction(value):
+            assert [s for s in ("Args:", "Returns:") if s not in value.__doc__] == [], name
+        elif is_dataclass(value) and fields(value):
+            assert "Attributes:" in value.__doc__, name
 
 
 def run(code):

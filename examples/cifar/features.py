@@ -17,9 +17,9 @@ import torch
 from backbone import MILD, as_input, load
 
 from conftr import data
+from conftr.data.dataset_recipes import cache_folder
 from conftr.data.named import RECIPES
 from conftr.data.named.cifar_features import HELD
-from conftr.data.recipes import cache_folder
 
 BLOCK = 250
 BACKBONES = {

@@ -8,8 +8,8 @@ import pytest
 from samples import file_of, tar_bytes
 
 from conftr.data import DataError
+from conftr.data.download_progress import Bar
 from conftr.data.downloads import download, web, web_archive
-from conftr.data.progress import Bar
 from conftr.data.sources import picking
 
 CONTENTS = bytes(range(256)) * 2000

@@ -12,9 +12,9 @@ import pytest
 from samples import file_of
 
 from conftr.data import DataError, Place
+from conftr.data.dataset_recipes import DatasetRecipe, locate
 from conftr.data.downloads import web
 from conftr.data.fetching import obtain
-from conftr.data.recipes import DatasetRecipe, locate
 from conftr.data.sources import Source
 
 ONE, TWO = b"one" * 100_000, b"two" * 100_000
@@ -140,7 +140,7 @@ import sys
 from conftr.data.downloads import web
 from conftr.data.fetching import obtain
 from conftr.data.files import File
-from conftr.data.recipes import DatasetRecipe
+from conftr.data.dataset_recipes import DatasetRecipe
 
 address, size, digest = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 obtain(DatasetRecipe("toy", lambda _: None, files=(File("one", size, digest),), folders=("toy",),

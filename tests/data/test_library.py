@@ -8,8 +8,8 @@ from samples import file_of
 
 from conftr import data
 from conftr.data import DataError, library
+from conftr.data.dataset_recipes import DatasetRecipe
 from conftr.data.named import RECIPES
-from conftr.data.recipes import DatasetRecipe
 from conftr.data.sources import Source
 
 NAMES = [

@@ -5,8 +5,8 @@ import pytest
 
 from conftr import data
 from conftr.data.dataset import permutation
+from conftr.data.dataset_recipes import locate
 from conftr.data.named import RECIPES, winequality
-from conftr.data.recipes import locate
 
 KNOWN = {recipe.name: recipe for recipe in RECIPES}
 

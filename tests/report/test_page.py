@@ -14,7 +14,7 @@ from PIL import Image
 
 from conftr.conformal.shown_names import apart
 from conftr.report import numbers, page, sampling
-from conftr.report.pictures import picture
+from conftr.report.png import picture
 
 
 class Parsed(HTMLParser):

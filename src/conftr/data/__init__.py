@@ -9,9 +9,9 @@ from conftr.data.dataset import (
     split,
     whiten,
 )
+from conftr.data.dataset_recipes import Place
 from conftr.data.errors import DataError
 from conftr.data.library import Availability, available, fetch, load
-from conftr.data.recipes import Place
 
 __all__ = [
     "Availability",

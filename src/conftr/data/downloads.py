@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
+from conftr.data.download_progress import Bar, announce
 from conftr.data.errors import DataError, need
 from conftr.data.files import File
-from conftr.data.progress import Bar, announce
 from conftr.data.sources import Source, Unpack
 
 CONNECT_AND_READ_SECONDS = (10, 60)

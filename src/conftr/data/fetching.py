@@ -4,9 +4,15 @@ import shutil
 from pathlib import Path
 
 from conftr.data import files
+from conftr.data.dataset_recipes import (
+    CACHE_VARIABLE,
+    DATA_VARIABLE,
+    DatasetRecipe,
+    Place,
+    cache_folder,
+)
 from conftr.data.errors import DataError, need
 from conftr.data.files import File
-from conftr.data.recipes import CACHE_VARIABLE, DATA_VARIABLE, DatasetRecipe, Place, cache_folder
 from conftr.data.sources import Source
 
 STAGING = ".partial"

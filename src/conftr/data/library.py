@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conftr.data.dataset import Dataset
+from conftr.data.dataset_recipes import DatasetRecipe, Place, locate, read_from
 from conftr.data.errors import DataError
 from conftr.data.fetching import missing, obtain
 from conftr.data.named import RECIPES
-from conftr.data.recipes import DatasetRecipe, Place, locate, read_from
 
 
 @dataclass(frozen=True)

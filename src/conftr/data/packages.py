@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from conftr.data.download_progress import announce
 from conftr.data.errors import DataError
 from conftr.data.files import File
-from conftr.data.progress import announce
 from conftr.data.sources import Source, Unpack
 
 CLIENT_SECONDS = 1800

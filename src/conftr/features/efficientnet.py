@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from conftr.data.recipes import cache_root
+from conftr.data.dataset_recipes import cache_root
 from conftr.features.encoders import Encoder, EncoderError
 from conftr.machine import disk
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers
 from conftr.conformal.shown_names import apart, shown
-from conftr.report.pictures import picture
+from conftr.report.png import picture
 
 _EACH = 6
 _CLASSES = 5

@@ -24,7 +24,12 @@ _EPSILON = 1e-8
 class DPI(EntropyBound):
     """Cross-entropy less what the sets' coverage tells of the model. Fields as in `ConfTr`.
 
-    alpha: the share of sets that may miss the truth.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        score: As in `ConfTr`.
+        quantile: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:

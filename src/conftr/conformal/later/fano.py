@@ -18,7 +18,12 @@ from conftr.conformal.later.information import EntropyBound, covered_share, entr
 class Fano(EntropyBound):
     """Fano's inequality with prediction sets: the logarithm of their size. Fields as in `ConfTr`.
 
-    alpha: the share of sets that may miss the truth.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        score: As in `ConfTr`.
+        quantile: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:

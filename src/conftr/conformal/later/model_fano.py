@@ -25,7 +25,12 @@ from conftr.conformal.later.information import (
 class ModelFano(EntropyBound):
     """Fano's inequality with prediction sets and the model's probabilities in and outside them.
 
-    alpha: the share of sets that may miss the truth. Other fields as in `ConfTr`.
+    Attributes:
+        alpha: The share of sets that may miss the truth.
+        score: As in `ConfTr`.
+        quantile: As in `ConfTr`.
+        temperature: As in `ConfTr`.
+        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:

@@ -11,9 +11,9 @@ import io
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, labels, split, whiten
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web
 from conftr.data.files import File
-from conftr.data.recipes import DatasetRecipe, Read
 
 TRAIN = File(
     "heatmap_features_train_all.csv",

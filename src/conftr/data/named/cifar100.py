@@ -3,11 +3,11 @@
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, indices, labels, split, whiten
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web_archive
 from conftr.data.errors import DataError
 from conftr.data.files import File
 from conftr.data.formats import Bytes, cifar_records
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN = File("train.bin", 50_000 * 3_074)

