@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
 import conftr
 from conftr import data
@@ -53,7 +52,9 @@ import sys
 import numpy as np, pandas as pd
 from autogluon.tabular import TabularPredictor
 folder, seconds, cores = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
-train, held = (pd.read_parquet(f"{folder}/{name}.parquet") for name in ("train", "held"))
+rows = pd.read_csv(f"{folder}/rows.csv")
+held = rows[rows["label"].isna()].drop(columns="label")
+train = rows[rows["label"].notna()].astype({"label": int})
 found = TabularPredictor("label", eval_metric="log_loss", path=f"{folder}/models").fit(
     train, time_limit=seconds, presets="high_quality", num_cpus=cores, dynamic_stacking=False
 )
@@ -252,8 +253,8 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
     def run(problem: Problem) -> dict[float, np.ndarray]:
         x, y = problem.train
         with TemporaryDirectory() as folder:
-            pl.from_pandas(x.assign(label=y)).write_parquet(f"{folder}/train.parquet")
-            pl.from_pandas(problem.held).write_parquet(f"{folder}/held.parquet")
+            # In one file, so that a column is read alike in both.
+            pd.concat([x.assign(label=y), problem.held]).to_csv(f"{folder}/rows.csv", index=False)
             command = [python, "-c", AUTOGLUON, folder, str(seconds), str(cores())]
             subprocess.run(command, check=True, capture_output=True)
             found = np.load(f"{folder}/probabilities.npy")

@@ -106,7 +106,7 @@ def test_words_tell_of_members_that_are_hopeless(monkeypatch):
     x, y = frame(60)
     found = fit_stack(MemberRows(x, y, 3), StackTask(CLASSES, 0.1))
     why = described(found, 60).why
-    assert why.startswith("It is all that was fitted. extra trees was left out: 3 classes are too")
+    assert why.startswith("It is all that was fitted. extra trees, random forest, network")
 
 
 @pytest.mark.parametrize("n", [10, 12])

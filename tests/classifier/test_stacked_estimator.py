@@ -138,6 +138,7 @@ def test_a_member_that_fails_is_left_out_and_named():
 def test_when_time_is_up_one_member_is_there():
     clf = fitted(members=[Forest(trees=3), Logistic(), Logistic()], time_limit=0)
     assert [one.why for one in clf.left_out_] == ["time was up"] * 2
+    assert clf.why_.endswith("logistic regression, logistic regression were left out: time was up.")
     assert clf.method_ == "extra trees"
 
 

@@ -163,7 +163,7 @@ def finish(
 
 def described(fitted: FittedStack, n: int) -> DescribedStack:
     """What a classifier keeps of a stack that was fitted on n training rows."""
-    left = "".join(f" {skipped.name} was left out: {skipped.why}" for skipped in fitted.left_out)
+    left = _told_left_out(fitted.left_out)
     if fitted.chosen is None:
         (member,) = fitted.stack.members
         words = f"{member.words}, fitted on {n:,} examples." if n else f"{member.words}, as given."
@@ -180,6 +180,17 @@ def described(fitted: FittedStack, n: int) -> DescribedStack:
     ]
     compared = [kept, *_unwished(fitted, sizes, n), *_best(alone)]
     return DescribedStack(tuple(compared), tuple(tried), _dial(fitted), fitted.chosen.why + left)
+
+
+def _told_left_out(skipped: Sequence[LeftOut]) -> str:
+    """A sentence for each reason, with all members that were left out for it."""
+    by_reason: dict[str, list[str]] = {}
+    for one in skipped:
+        by_reason.setdefault(one.why.rstrip("."), []).append(one.name)
+    return "".join(
+        f" {', '.join(names)} {'was' if len(names) == 1 else 'were'} left out: {why}."
+        for why, names in by_reason.items()
+    )
 
 
 def fingerprint(rows: MemberRows, stack: Stack) -> str | None:
