@@ -7,6 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import conftr
 from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.estimator_settings import requested_by
 from conftr.classifier.testing import evidence_of
 
 
@@ -76,7 +77,7 @@ def test_fit_weighs_the_rows_that_calibrate():
     """Rows that train have no part in it: a weight of theirs changes nothing."""
     clf = ConformalClassifier(members=GaussianNB(), random_state=0)
     first = clf.fit(X, Y, calibration_weights=W).p_values(NEW, weights=W_NEW)
-    held = clf._divide(Y, clf._in_order(X), clf._requested()).calibration
+    held = clf._divide(Y, clf._in_order(X), requested_by(clf)).calibration
     changed = np.full(400, 7.0)
     changed[held] = W[held]
     again = clf.fit(X, Y, calibration_weights=changed).p_values(NEW, weights=W_NEW)

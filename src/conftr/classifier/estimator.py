@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -36,12 +36,11 @@ from conftr.classifier.calibration import (
     warn_of_unseen,
 )
 from conftr.classifier.choosing import Candidate, Tried
-from conftr.classifier.choosing_head import HEADS, StackTask
+from conftr.classifier.choosing_head import StackTask
 from conftr.classifier.choosing_members import (
     ONE_NETWORK,
     RequestedMembers,
     fitted_elsewhere,
-    requested_members,
     suitable,
 )
 from conftr.classifier.cross_conformal import CrossStack, equal_folds, joined
@@ -55,12 +54,21 @@ from conftr.classifier.division import (
     order,
     seed_of,
 )
+from conftr.classifier.estimator_settings import (
+    MEANT,
+    MethodAndSetting,
+    check_cross_conformal,
+    knows_best,
+    of_outputs,
+    only_calibrates,
+    requested_by,
+    score_of,
+)
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
 from conftr.classifier.stack import Answers, logits_of
 from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
 from conftr.conformal import checks, metrics
 from conftr.conformal.arrays import log_softmax, refuse_masked
-from conftr.conformal.scores import SCORES
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
 from conftr.data.pictures import PictureFiles
@@ -69,60 +77,8 @@ from conftr.features.frame_columns import FrameColumns
 from conftr.features.texts import as_frame, warn_of_long
 from conftr.machine.cluster import HERE, Executor
 from conftr.members import drawing
-from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.member import Member, MemberRows
 from conftr.members.scikit import AsGiven, Encoded, Scikit
-
-# What settings are called elsewhere.
-_MEANT = {
-    "base_estimator": "members",
-    "classifier": "members",
-    "class_weights": "class_weight",
-    "confidence": "alpha, one minus it",
-    "confidence_level": "alpha, one minus it",
-    "conformity": "score",
-    "conformity_score": "score",
-    "estimator": "members",
-    "groups": "groups of fit",
-    "hidden_layer_sizes": "model",
-    "loss": "method",
-    "lr": "learning_rate",
-    "max_iter": "epochs",
-    "network": "model",
-    "objective": "method",
-    "sample_weight": "sample_weight of fit",
-    "scoring": "score",
-    "seed": "random_state",
-    "wishes": "shape",
-}
-
-
-# Settings of a single network, and what they are where nothing is asked for.
-_OF_A_NETWORK = {
-    "method": "auto",
-    "model": None,
-    "epochs": None,
-    "batch_size": None,
-    "learning_rate": None,
-    "tune": None,
-    "validation_size": None,
-}
-
-
-class _MethodAndSetting:
-    """A method whose name is also that of a setting: reading gives the method, writing the setting.
-
-    The setting is kept among the attributes of the instance, where `get_params` finds it.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self.method.__get__(instance, owner)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self.method.__name__] = value
 
 
 @contextmanager
@@ -207,7 +163,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     [['cat'], ['dog', 'cat'], ...]
     """
 
-    @checks.near_misses(_MEANT)
+    @checks.near_misses(MEANT)
     def __init__(
         self,
         alpha: float = 0.1,
@@ -254,7 +210,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.executor = executor
 
-    @_MethodAndSetting
+    @MethodAndSetting
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose likeliest class is theirs: scikit-learn's default, accuracy.
 
@@ -354,8 +310,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
-        requested = self._requested()
-        self.score_ = _score(self.get_params(deep=False)["score"])
+        requested = requested_by(self)
+        self.score_ = score_of(self.get_params(deep=False)["score"])
         X, y = self._checked(X, y, reset=True)
         by, groups = grouping(groups, len(y))
         self.seed_ = seed_of(self.random_state)
@@ -365,52 +321,25 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shift is not None:
             shift = known_weights(np.asarray(shift), "calibration_weights", len(y))
         if self.cross_conformal is not None:
-            self._check_cross_conformal(requested, by, shift)
+            check_cross_conformal(self, requested, by, shift)
             return self._fit_crosswise(X, y, alpha, requested, drawn, fit_params)
-        if self._only_calibrates(requested):
-            self._refuse_weights(fit_params)
+        if only_calibrates(self, requested):
+            weights.refuse(self.class_weight, fit_params)
             rows = drawn.one_each(self.seed_)
             division = Division(rows[:0], rows[:0], rows)
         else:
             division = self._divide(labels.learn(y)[1], drawn, requested)
-            division = self._with_weight(y, division, fit_params)
+            division = weights.without_zeros(y, division, self.class_weight, fit_params)
         places = self._learn(X, y, division, requested, (by, groups), drawn, fit_params, begun)
         warn_of_long(X, self._text_columns())
         self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
         held = division.calibration
-        if not self._only_calibrates(requested):
+        if not only_calibrates(self, requested):
             warn_of_unseen_classes(y[held], self.classes_)
             held = held[places[held] >= 0]
         self.n_unseen_ = len(division.calibration) - len(held)
         groups, shift = (None if values is None else values[held] for values in (groups, shift))
         return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups, shift)
-
-    def _check_cross_conformal(self, requested: RequestedMembers, by: Grouping, shift: Any) -> None:
-        """Refuse, in words, what cross-conformal prediction has no promise for."""
-        checks.number(self.cross_conformal, "cross_conformal", at_least=2)
-        if not isinstance(self.cross_conformal, int | np.integer):
-            raise ValueError(
-                f"cross_conformal must be a whole number of folds; got {self.cross_conformal!r}."
-            )
-        given = {
-            "groups": by != ALL,
-            "calibration_weights": shift is not None,
-            "calibration_size": self.calibration_size is not None,
-            "shape": self.shape is not None,
-            "time_limit": self.time_limit is not None,
-            "settings of a single network": requested == ONE_NETWORK,
-        }
-        refused = [name for name, is_given in given.items() if is_given]
-        if refused:
-            raise ValueError(
-                f"{refused[0]} cannot be given with cross_conformal, where every row trains and "
-                f"calibrates classifiers of one kind: leave one of them out."
-            )
-        if not isinstance(requested, str) and any(fitted_elsewhere(member) for member in requested):
-            raise ValueError(
-                "cross_conformal fits members without each fold, and these are fitted already: "
-                "leave it out, and all rows calibrate."
-            )
 
     def _fit_crosswise(
         self,
@@ -429,7 +358,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members = None if isinstance(requested, str) else requested
         fitted, true_scores = [], []
         for fold in equal_folds(rows, self.cross_conformal):
-            train = self._with_weight(y, Division(fold.train, rows[:0], rows[:0]), fit_params).train
+            fold_only = Division(fold.train, rows[:0], rows[:0])
+            train = weights.without_zeros(y, fold_only, self.class_weight, fit_params).train
             given = self._member_rows(X, y, places, train, members, fit_params)
             task = self._task(ALL, None, train, time.monotonic())
             fitted.append(_stacked(given, task, members, None, self.executor or HERE))
@@ -459,7 +389,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The names of members; "one network" where settings of one are given.
         """
-        requested = self._requested()
+        requested = requested_by(self)
         checks.one_probability(self.alpha, "alpha")
         if requested == ONE_NETWORK:
             return ["one network"]
@@ -534,7 +464,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The classifier itself.
         """
-        if not hasattr(self, "candidates_") and self._only_calibrates(self._requested()):
+        if not hasattr(self, "candidates_") and only_calibrates(self, requested_by(self)):
             level = self.alpha if alpha is None else alpha
             return self._fit(X, y, groups, level, {}, shift=weights)
         check_is_fitted(self)
@@ -685,10 +615,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         refuse_masked(X, "X")
-        requested = self._requested()
-        if _of_outputs(requested):
+        requested = requested_by(self)
+        if of_outputs(requested):
             return np.asarray(X)
-        if _knows_best(requested):
+        if knows_best(requested):
             return indexable(_with_columns(X))[0]
         if isinstance(X, PictureFiles):
             return X
@@ -704,34 +634,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
         return _with_columns(validate_data(self, X, reset=reset, **allowed))
 
-    def _requested(self) -> RequestedMembers:
-        """The members that are asked for; settings of a single network ask for one."""
-        if self.head not in HEADS:
-            raise ValueError(f"head must be one of {', '.join(HEADS)}; got {self.head!r}.")
-        requested = requested_members(self.members)
-        changed = [
-            name for name, usual in _OF_A_NETWORK.items() if not _is(getattr(self, name), usual)
-        ]
-        if changed and not isinstance(requested, str):
-            raise ValueError(
-                f"{changed[0]} is a setting of a single network, and members are given: leave one "
-                f"of them out. got {changed[0]}={getattr(self, changed[0])!r}."
-            )
-        if self.tune is not None:
-            checks.number(self.tune, "tune", at_least=2)  # the first is what others are around
-            if not isinstance(self.tune, int | np.integer):
-                raise ValueError(f"tune must be a whole number of settings; got {self.tune!r}.")
-        return ONE_NETWORK if changed else requested
-
-    def _only_calibrates(self, requested: RequestedMembers) -> bool:
-        """Whether nothing has to be trained: one model from elsewhere, and no wish."""
-        if isinstance(requested, str):
-            return False
-        return len(requested) == 1 and fitted_elsewhere(requested[0]) and self.shape is None
-
     def _in_order(self, X: Any) -> Order:
         """The order in which rows are drawn; equal outputs need not be those of equal rows."""
-        if _of_outputs(self._requested()):
+        if of_outputs(requested_by(self)):
             return by_number(len(X), self.seed_)
         return order(X, self.seed_)
 
@@ -765,7 +670,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             else [member for member in requested if fitted_elsewhere(member)]
         )
         if given and len(given) == len(requested):
-            self._refuse_weights(fit_params)
+            weights.refuse(self.class_weight, fit_params)
         if given:
             self.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
             places = labels.places_or_none(y, self.classes_)
@@ -775,7 +680,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not given:
             self.known_rows_ = KnownRows.of(drawn, learned)
         if requested == ONE_NETWORK:
-            heavier = self._weighted(y, division, fit_params)
+            heavier = self._drawn_by_weight(y, division, fit_params)
             self._learn_network(X, places, heavier, *grouped, begun)
         else:
             rows = division.train[places[division.train] >= 0]
@@ -821,7 +726,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             places[rows],
             len(self.classes_),
             self.classes_,
-            self._weights(y, rows, fit_params),
+            weights.of_training(y, rows, self.class_weight, fit_params),
             params,
             self._named_texts(),
         )
@@ -890,22 +795,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
         self.dial_, self.left_out_ = (), ()
 
-    def _refuse_weights(self, fit_params: Mapping[str, Any]) -> None:
-        given = [*fit_params, *(["class_weight"] if self.class_weight is not None else [])]
-        if given:
-            raise ValueError(
-                f"{given[0]} is for training members, and none is trained here: rows calibrate, or "
-                f"teach wishes to a head, and each counts once."
-            )
-
-    def _weighted(
+    def _drawn_by_weight(
         self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
     ) -> Division:
         """The rows that train a network, drawn in proportion to their weights if there are any."""
         for name in fit_params:
             if name != "sample_weight":
                 raise TypeError(f"fit takes X, y, groups and sample_weight; got {name!r}.")
-        known = self._weights(y, division.train, fit_params)
+        known = weights.of_training(y, division.train, self.class_weight, fit_params)
         if known is None:
             return division
         if self.tune is not None:
@@ -915,30 +812,6 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "sides."
             )
         return division._replace(train=drawing.drawn(division.train, known, self.seed_))
-
-    def _with_weight(
-        self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
-    ) -> Division:
-        """Leave out training rows of weight 0, as if `fit` had not been given them.
-
-        A class that is left without training rows is not learned, so that it cannot choose either.
-        """
-        known = self._weights(y, division.train, fit_params)
-        if known is None or known.all():
-            return division
-        train, chooses = division.train[known > 0], division.validation
-        chooses = chooses[np.isin(y[chooses], y[train])]
-        return division._replace(
-            train=train, validation=chooses[: len(chooses) * (len(chooses) > 1)]
-        )
-
-    def _weights(
-        self, y: npt.NDArray[Any], rows: Rows, fit_params: Mapping[str, Any]
-    ) -> weights.Weights | None:
-        """The weights of the rows that train, by row and by class."""
-        by_row = weights.of_rows(fit_params.get("sample_weight"), len(y))
-        by_class = weights.of_classes(self.class_weight, y[rows], np.unique(y))
-        return weights.product(None if by_row is None else by_row[rows], by_class)
 
     def _name_features(self, names: Sequence[str]) -> None:
         self.feature_names_in_ = np.array(names, dtype=object)
@@ -1043,23 +916,6 @@ def fit_in_order(
     return clf._fit(X, y, groups, clf.alpha, {}, drawn)
 
 
-def score_name(score: Callable[[Any], Any]) -> str:
-    """The name of a conformity score."""
-    known = {function: name for name, function in SCORES.items()}
-    return known.get(score) or str(getattr(score, "__name__", score))
-
-
-def _score(score: Any) -> Callable[[Any], Any]:
-    if callable(score):
-        function: Callable[[Any], Any] = score
-        return function
-    if score not in SCORES:
-        raise ValueError(
-            f"score must be one of {', '.join(SCORES)} or a function of logits; got {score!r}."
-        )
-    return SCORES[score]
-
-
 def _with_columns(X: Any) -> Any:
     """Rows that have columns; what has none is refused in words that scikit-learn looks for too."""
     shape = getattr(X, "shape", ())
@@ -1069,22 +925,6 @@ def _with_columns(X: Any) -> Any:
             f"minimum of 1 is required."
         )
     return X
-
-
-def _is(value: Any, usual: Any) -> bool:
-    """Whether a setting is as usual; a value of any kind may be compared."""
-    return value is usual or (isinstance(value, str) and value == usual)
-
-
-def _of_outputs(requested: RequestedMembers) -> bool:
-    return not isinstance(requested, str) and isinstance(requested[0], Probabilities | Logits)
-
-
-def _knows_best(requested: RequestedMembers) -> bool:
-    """Whether rows go to the user's own classifiers alone, which know what they take."""
-    return not isinstance(requested, str) and all(
-        isinstance(member, Scikit) or fitted_elsewhere(member) for member in requested
-    )
 
 
 def _stacked(

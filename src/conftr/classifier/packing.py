@@ -27,7 +27,8 @@ from conftr.classifier.calibration import (
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.choosing_head import HEADS
 from conftr.classifier.cross_conformal import load as load_stack
-from conftr.classifier.estimator import ConformalClassifier, score_name
+from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.estimator_settings import score_name
 from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
 from conftr.classifier.repeats import KnownRows
 from conftr.classifier.stack import Stack

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from conftr.classifier.division import Division, Rows
 from conftr.classifier.labels import Classes
 from conftr.conformal import checks
 
@@ -62,3 +63,37 @@ def product(*weights: Weights | None) -> Weights | None:
     if not whole.any():
         raise ValueError("the weights of the rows that train must not all be 0.")
     return whole
+
+
+def of_training(
+    y: npt.NDArray[Any], rows: Rows, class_weight: Any, fit_params: Mapping[str, Any]
+) -> Weights | None:
+    """The weights of the rows that train, by row and by class."""
+    by_row = of_rows(fit_params.get("sample_weight"), len(y))
+    by_class = of_classes(class_weight, y[rows], np.unique(y))
+    return product(None if by_row is None else by_row[rows], by_class)
+
+
+def without_zeros(
+    y: npt.NDArray[Any], division: Division, class_weight: Any, fit_params: Mapping[str, Any]
+) -> Division:
+    """Leave out training rows of weight 0, as if `fit` had not been given them.
+
+    A class that is left without training rows is not learned, so that it cannot choose either.
+    """
+    known = of_training(y, division.train, class_weight, fit_params)
+    if known is None or known.all():
+        return division
+    train, chooses = division.train[known > 0], division.validation
+    chooses = chooses[np.isin(y[chooses], y[train])]
+    return division._replace(train=train, validation=chooses[: len(chooses) * (len(chooses) > 1)])
+
+
+def refuse(class_weight: Any, fit_params: Mapping[str, Any]) -> None:
+    """Refuse weights where nothing is trained."""
+    given = [*fit_params, *(["class_weight"] if class_weight is not None else [])]
+    if given:
+        raise ValueError(
+            f"{given[0]} is for training members, and none is trained here: rows calibrate, or "
+            f"teach wishes to a head, and each counts once."
+        )

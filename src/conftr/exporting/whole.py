@@ -29,7 +29,8 @@ from conftr.classifier.calibration import (
     WeightedCalibration,
 )
 from conftr.classifier.cross_conformal import CrossStack
-from conftr.classifier.estimator import ConformalClassifier, score_name
+from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.estimator_settings import score_name
 from conftr.conformal import checks
 from conftr.conformal.sets import lowered
 from conftr.exporting import checking, scoring, stacks
