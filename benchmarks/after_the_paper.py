@@ -10,16 +10,14 @@ training split without the rows that are kept for heads. What is done is found a
 stopped goes on where it was.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conftr.experiments import Evaluation, Specification, Store, Training, part
+from conftr.experiments import Evaluation, Specification, Training, part
 from conftr.experiments.ensembles import run_with_company
 from conftr.experiments.runner import Workspace
 from conftr.experiments.specification import stored_method
 from conftr.experiments.sweeping import path_of, run_sweeps
-from conftr.machine.progress import SILENT
 from conftr.paper.later import METHODS
 from conftr.search.grids import equal_budget
 from conftr.search.methods import objective_of
@@ -27,9 +25,8 @@ from conftr.search.settings import Stage
 from conftr.search.space import configured
 from conftr.search.sweeps import sweeps
 from conftr.search.text import SCORES
-from entries import keep
+from entries import asked, keep
 
-ROOT = Path(__file__).parents[1]
 KEPT = part("kept_for_a_head", share=0.1, at_most=5000, seed=0)
 
 
@@ -58,11 +55,11 @@ PROTOCOLS = {
 }
 
 
-def settings_of(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> dict[str, Any]:
-    """What the search finds for each method, and where its record lies."""
+def settings_of(dataset: str, method: str, workspace: Workspace) -> tuple[dict[str, Any], Path]:
+    """What the search finds for a method, and where its record lies."""
     protocol = PROTOCOLS[dataset]
     stages = (Stage(repeats=protocol.repeats),)
-    file = equal_budget(methods, protocol.epochs, alpha=protocol.alpha, stages=stages)
+    file = equal_budget((method,), protocol.epochs, alpha=protocol.alpha, stages=stages)
     base: dict[str, Any] = {
         "model": protocol.model,
         "batch_size": protocol.batch_size,
@@ -70,12 +67,9 @@ def settings_of(dataset: str, methods: tuple[str, ...], workspace: Workspace) ->
     }
     if protocol.augmentation is not None:
         base["augmentation"] = protocol.augmentation
-    searched = sweeps(file, dataset, base | {"epochs": 1}, alpha=protocol.alpha)
-    records = run_sweeps(searched, workspace)
-    return {
-        sweep.method: (base | record["chosen"], path_of(sweep, workspace.store))
-        for sweep, record in zip(searched, records, strict=True)
-    }
+    (sweep,) = sweeps(file, dataset, base | {"epochs": 1}, alpha=protocol.alpha)
+    (record,) = run_sweeps([sweep], workspace)
+    return base | record["chosen"], path_of(sweep, workspace.store)
 
 
 def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specification:
@@ -87,34 +81,27 @@ def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specif
     return Specification(method, training, Evaluation((alpha,), 10, scores), trials=5)
 
 
-def run(dataset: str, methods: tuple[str, ...], workspace: Workspace) -> None:
-    """Search, train and measure; keep which records belong together."""
+def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
+    """Search, train and measure; which records belong together."""
     store = workspace.store
-    for method in methods:
-        settings, sweep = settings_of(dataset, (method,), workspace)[method]
-        wanted = specification(dataset, method, settings)
-        record = run_with_company(wanted, workspace)
-        entry = {
-            "method": stored_method(method),
-            "sweep": sweep.relative_to(store.root).as_posix(),
-            "record": store.path(wanted).relative_to(store.root).as_posix(),
-        }
-        told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
-        whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
-        print(dataset, method, *told, "average, head", *whole, settings, flush=True)
-        keep(store.root / "later" / f"{dataset}.json", dataset, entry, METHODS)
+    settings, sweep = settings_of(dataset, method, workspace)
+    wanted = specification(dataset, method, settings)
+    record = run_with_company(wanted, workspace)
+    told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
+    whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
+    print(dataset, method, *told, "average, head", *whole, settings, flush=True)
+    return {
+        "method": stored_method(method),
+        "sweep": sweep.relative_to(store.root).as_posix(),
+        "record": store.path(wanted).relative_to(store.root).as_posix(),
+    }
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("datasets", nargs="+", choices=list(PROTOCOLS))
-    arguments.add_argument("--methods", default=",".join(METHODS))
-    arguments.add_argument("--runs", type=Path, default=Path("runs"))
-    arguments.add_argument("--results", type=Path, default=ROOT / "results")
-    given = arguments.parse_args()
-    workspace = Workspace(Store(given.results), given.runs, display=SILENT)
-    for dataset in given.datasets:
-        run(dataset, tuple(given.methods.split(",")), workspace)
+    workspace, pairs = asked(__doc__, list(PROTOCOLS), METHODS)
+    for dataset, method in pairs:
+        found = entry(dataset, method, workspace)
+        keep(workspace.store.root / "later" / f"{dataset}.json", dataset, found, METHODS)
 
 
 if __name__ == "__main__":

@@ -11,23 +11,19 @@ split, and the head is put on the average of each five. What is done is found ag
 was stopped goes on where it was.
 """
 
-import argparse
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from conftr.experiments import Evaluation, Specification, Store, Training, part
+from conftr.experiments import Evaluation, Specification, Training, part
 from conftr.experiments.averages import FIVE, best_heads, measured_in_fives, size_of
 from conftr.experiments.runner import Workspace, prepare, run, train
 from conftr.experiments.specification import stored_method
-from conftr.machine.progress import SILENT
 from conftr.search.methods import objective_of
 from conftr.search.space import Settings, configured
 from conftr.search.text import SCORES
-from entries import keep
+from entries import asked, keep
 
 METHODS = ("cross-entropy-tuned", "rwce", "conftr-class", "vr-conftr")
-ROOT = Path(__file__).parents[1]
 PAIR = 2  # networks of an average in the first round
 HELD_OUT = part("held_out", share=0.2, at_most=10000, seed=0)
 
@@ -137,16 +133,10 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("datasets", nargs="+", choices=list(PROTOCOLS))
-    arguments.add_argument("--methods", default=",".join(METHODS))
-    arguments.add_argument("--runs", type=Path, default=Path("runs"))
-    arguments.add_argument("--results", type=Path, default=ROOT / "results")
-    given = arguments.parse_args()
-    workspace = Workspace(Store(given.results), given.runs, display=SILENT)
-    for dataset, method in product(given.datasets, given.methods.split(",")):
+    workspace, pairs = asked(__doc__, list(PROTOCOLS), METHODS)
+    for dataset, method in pairs:
         found = entry(dataset, method, workspace)
-        keep(given.results / "averages" / f"{dataset}.json", dataset, found, METHODS)
+        keep(workspace.store.root / "averages" / f"{dataset}.json", dataset, found, METHODS)
 
 
 if __name__ == "__main__":
