@@ -73,6 +73,7 @@ FILES = {
         "compilation",
         "models",
         "resnets",
+        "words",
         "augmentation",
         "autoaugment",
         "optimisers",

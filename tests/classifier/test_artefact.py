@@ -238,7 +238,7 @@ def test_what_cannot_be_saved(clf, tmp_path):
     simple = linear((5,), 3)
     custom = fitted(model=lambda inputs, classes: Custom(simple.init, simple.apply))
     with pytest.raises(
-        ArtefactError, match=r"network must be a conftr.training.MLP, ConvNet or ResNet"
+        ArtefactError, match=r"network must be a conftr.training.MLP, ConvNet, ResNet"
     ):
         conftr.save(custom, tmp_path / "a")
     with pytest.raises(

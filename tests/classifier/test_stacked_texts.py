@@ -1,15 +1,21 @@
 """Texts through the estimator: recognised, learned, calibrated, saved, asked one by one."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import conftr
+from conftr.classifier.choosing_members import requested_members
 from conftr.features import word_vectors
 from conftr.features.texts import TextWarning
+from conftr.jobs import predicting
 from conftr.members import Logistic
 from conftr.members.ngrams import NgramLogistic
+from conftr.training import WordNet
 from small_texts import messages
 
 # Networks take most of the time, and what they do with a matrix is tested elsewhere.
@@ -40,6 +46,32 @@ def test_a_text_has_the_same_answer_alone_in_a_batch_and_after_loading(fitted, t
     for i in (0, 7, 19):
         np.testing.assert_array_equal(again.predict_proba(new[i : i + 1])[0], whole[i])
     assert not any("pickle" in path.name for path in (tmp_path / "model").rglob("*"))
+
+
+def test_a_network_on_words_in_order_is_saved_and_answers_one_by_one(tmp_path):
+    pytest.importorskip("wordllama")
+    rows, new = messages(200), messages(40, seed=2)
+    table = rows.select("said").with_columns(amount=pl.Series(range(200)))
+    (member,) = requested_members("words")
+    few = replace(member, steps=60, architecture=partial(WordNet, filters=16))
+    clf = conftr.ConformalClassifier(alpha=0.1, members=few, random_state=0)
+    clf.fit(table, rows["kind"].to_numpy())
+    asked = new.select("said").with_columns(amount=pl.lit(1))
+    whole = clf.predict_proba(asked)
+    assert (clf.predict(asked) == new["kind"].to_numpy()).mean() > 0.6
+    conftr.save(clf, tmp_path / "model")
+    again = conftr.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(asked), whole)
+    np.testing.assert_array_equal(again.predict_proba(asked[3:4])[0], whole[3])
+    odd = pl.DataFrame({"said": ODD[:5], "amount": range(5)})
+    assert np.isfinite(again.predict_proba(odd)).all()
+    odd.write_csv(tmp_path / "odd.csv")
+    predicting.predict(
+        again, tmp_path / "odd.csv", tmp_path / "sets.csv", predicting.Request(), lambda _: None
+    )
+    assert len(pl.read_csv(tmp_path / "sets.csv")) == 5
+    with pytest.raises(ValueError, match="no column of the rows holds texts"):
+        clf.fit(table.select("amount", other=pl.col("amount") % 7), rows["kind"].to_numpy())
 
 
 def test_odd_texts_have_an_answer_each(fitted):

@@ -1,3 +1,5 @@
+import json
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -5,13 +7,14 @@ import polars as pl
 import pytest
 
 from conftr.data.sentences import are_sentences, words
-from conftr.features import codes, texts
+from conftr.features import codes, texts, word_vectors
 from conftr.features.encoders import EncoderError
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.ngrams import Ngrams
 from conftr.features.rows import by_chance
 from conftr.features.text_columns import NgramColumns, TextColumns
 from conftr.features.topics import Topics
+from conftr.features.word_vectors import NOTHING, STEP, WordOrder
 
 SENTENCES = [f"where is the card number {i} that i ordered" for i in range(30)]
 ODD = [
@@ -125,6 +128,23 @@ def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
     word_vectors._files.cache_clear()
     with pytest.raises(EncoderError, match=r"conftr\[text\]"):
         WordVectors.learn(SENTENCES)
+
+
+def test_words_are_kept_in_their_order_as_bytes():
+    pytest.importorskip("wordllama")
+    said = ["my card is lost", "lost", "", "card " * 500]
+    order = WordOrder.learn([*said[:3]] * 30)
+    assert order.inputs == (4, 256)
+    found = order.encode(said)
+    assert found.dtype == np.uint8
+    vectors = [word_vectors._files().vectors[own] for own in word_vectors._pieces(said[:2])]
+    near = (found[0].astype(float) - NOTHING) * STEP
+    np.testing.assert_allclose(near, np.clip(vectors[0], -127 * STEP, 127 * STEP), atol=STEP)
+    np.testing.assert_array_equal(found[1, 0], found[0, 3])
+    assert (found[1, 1:] == NOTHING).all()
+    assert (found[2] == NOTHING).all()
+    assert WordOrder.learn(said[3:]).length == 64  # no more of a long text is read
+    assert WordOrder.from_json(json.loads(json.dumps(order.to_json()))) == order
 
 
 def test_a_table_with_texts_has_its_numbers_and_categories_too():

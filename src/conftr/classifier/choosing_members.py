@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 
 from conftr.data.pictures import SMALL
-from conftr.features import frozen_pictures
+from conftr.features import frozen_pictures, word_vectors
 from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
 from conftr.features.text_columns import TextColumns
@@ -36,6 +36,7 @@ _NETWORKS = 2000  # classes beyond which no networks are trained
 _BOOSTED = 20  # classes beyond which no boosted trees are
 _STEPS = 1000  # of networks of convolutions, about
 _CONVOLVED = 16  # pixels of the shorter side that convolutions take
+_WORD_ORDER = 30_000  # texts whose words are kept in order, which takes up to 16 KB of each
 _FEATURES_STRENGTH = 100.0  # of the penalty of a linear model on 1280 features
 
 
@@ -120,7 +121,8 @@ def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
     """Linear models of n-grams and of vectors, networks; trees where a table is beside the texts.
 
     Networks meet a part of the numbers of a text, drawn anew in every step: they are many, and say
-    the same in several ways. A tree asks about single numbers, of which none says much.
+    the same in several ways. One of them sees words beside each other instead, which nothing else
+    here does but pairs of words. A tree asks about single numbers, of which none says much.
     """
     from conftr.members.network import WEAK, Network
     from conftr.training import LeaveOut
@@ -130,9 +132,30 @@ def _for_texts(rows: MemberRows, reader: TextColumns) -> list[Member]:
         for name, share in (("network", 0.5), ("network on few inputs", 0.7))
     ]
     chosen: list[Member] = [NgramLogistic(), *networks, Logistic(strength=_OF_VECTORS)]
+    if word_vectors.is_here() and len(rows.labels) * len(reader.texts) <= _WORD_ORDER:
+        chosen += _on_words()
     if reader.table is not None:
         chosen += [Forest(EXTRA), *_boosted(rows)]
     return chosen
+
+
+def _on_words() -> list[Member]:
+    """A network that looks at words beside each other, some of them left out in every step."""
+    from conftr.members.network import WEAK, Network
+    from conftr.training import LeaveWordsOut, WordNet
+
+    return [
+        Network(
+            "network on words in order",
+            (WEAK,),
+            words=True,
+            architecture=WordNet,
+            augmentation=LeaveWordsOut(0.3, float(word_vectors.NOTHING)),
+            steps=1500,
+            batch_size=64,
+            learning_rate=0.02,
+        )
+    ]
 
 
 def _boosted(rows: MemberRows) -> list[Member]:
@@ -151,6 +174,7 @@ KINDS: dict[str, Callable[[], list[Member]]] = {
     "resnet": _resnet,
     "imagenet": _on_features,
     "n-grams": lambda: [NgramLogistic()],
+    "words": _on_words,
 }
 
 

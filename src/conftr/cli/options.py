@@ -45,7 +45,7 @@ Members = Annotated[
     str,
     typer.Option(
         help="What is fitted, with commas between: networks, boosted, forest, extra-trees, "
-        "logistic; of texts n-grams; of pictures convnet, resnet, imagenet.",
+        "logistic; of texts n-grams, words; of pictures convnet, resnet, imagenet.",
         show_default="auto: what suits the data",
     ),
 ]

@@ -1,11 +1,13 @@
-"""A data frame with columns of texts: as one matrix, or as sparse rows of n-grams.
+"""A data frame with columns of texts: as one matrix, as sparse rows of n-grams, as words in order.
 
-Both have the other columns of the frame beside the texts. The matrix is what networks, trees and
-linear models of tables take; sparse rows are for a linear model of n-grams alone.
+The first two have the other columns of the frame beside the texts. The matrix is what networks,
+trees and linear models of tables take; sparse rows are for a linear model of n-grams alone, words
+in their order for a network that looks at neighbours.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +22,7 @@ from conftr.features.ngrams import Ngrams
 from conftr.features.spread import Spread
 from conftr.features.texts import cleaned
 from conftr.features.topics import Topics
-from conftr.features.word_vectors import WordVectors
+from conftr.features.word_vectors import Bytes, WordOrder, WordVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +175,50 @@ class NgramColumns(_BesideTexts):
         texts = {name: Ngrams.from_json(column) for name, column in data["texts"].items()}
         spread = None if data["spread"] is None else Spread.from_json(data["spread"])
         return cls(tuple(data["names"]), _table_from_json(data["table"]), spread, texts)
+
+
+@dataclass(frozen=True, eq=False)
+class WordColumns(_BesideTexts):
+    """Bytes: the vectors of the words of every text in their order, one text after the other.
+
+    Nothing of the other columns is read.
+    """
+
+    texts: Mapping[str, WordOrder]
+
+    @classmethod
+    def learn(cls, x: Any, texts: Sequence[str]) -> WordColumns:
+        """From training rows and the names of their columns of texts."""
+        opened = frames.opened(x)
+        found = {name: WordOrder.learn(cleaned(opened[name])) for name in texts}
+        return cls(tuple(opened.columns), _table(opened, texts), found)
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The shape of one row: places of words, and numbers of a vector."""
+        shapes = [own.inputs for own in self.texts.values()]
+        return sum(length for length, _ in shapes), shapes[0][1]
+
+    @property
+    def width(self) -> int:
+        """How many bytes a row becomes."""
+        return math.prod(self.inputs)
+
+    def encode(self, x: Any) -> Bytes:
+        """A frame of n rows -> (n, *inputs)."""
+        opened = _checked(x, self.names)
+        parts = [own.encode(cleaned(opened[name])) for name, own in self.texts.items()]
+        return np.concatenate(parts, axis=1)
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {"kind": "word columns"} | _as_json(self.names, self.table, self.texts)
+
+    @classmethod
+    def from_json(cls, data: Json) -> WordColumns:
+        """What was written as this."""
+        texts = {name: WordOrder.from_json(own) for name, own in data["texts"].items()}
+        return cls(tuple(data["names"]), _table_from_json(data["table"]), texts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ largest and the smallest number of each coordinate, and how long it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,10 +23,15 @@ from conftr.features.columns import Doubles, Json
 from conftr.features.encoders import Encoder, EncoderError
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+NOTHING = 128  # the byte that stands for 0
+STEP = 1 / 32  # between bytes: numbers of a vector are rarely larger than 4
 
 _PACKAGE, _NAME = "wordllama", "wordllama-l2-supercat-256"
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _PIECES = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_NEARLY_ALL, _LONGEST = 95, 64  # per cent of the texts, and pieces of a text
 _INSTALL = "pip install 'conftr[text]' adds them"
 
 
@@ -102,6 +108,50 @@ class WordVectors:
         encoder.check(_files().encoder)
         pieces, counts = (np.array(data[name], np.int64) for name in ("pieces", "counts"))
         return cls(pieces, counts, int(data["texts"]), encoder)
+
+
+@dataclass(frozen=True)
+class WordOrder:
+    """Texts as the vectors of their pieces, one after the other, in bytes.
+
+    The byte `NOTHING` is 0; bytes differ by `STEP`, and what lies further out is drawn in.
+
+    length: pieces that are read of a text. encoder: whose vectors are meant.
+    """
+
+    length: int
+    encoder: Encoder
+
+    @classmethod
+    def learn(cls, texts: Sequence[str]) -> WordOrder:
+        """As long as nearly all training texts are, but for very long ones."""
+        lengths = [len(own) for own in _pieces(texts)] or [0]
+        usual = math.ceil(np.percentile(lengths, _NEARLY_ALL))
+        return cls(int(np.clip(usual, 1, _LONGEST)), _files().encoder)
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The shape of one text: pieces, and numbers of a vector."""
+        return self.length, int(_files().vectors.shape[1])
+
+    def encode(self, texts: Sequence[str]) -> Bytes:
+        """Cleaned texts -> (n, *inputs); after the end of a text there is nothing."""
+        found = np.full((len(texts), *self.inputs), NOTHING, np.uint8)
+        for row, own in zip(found, _pieces(texts), strict=True):
+            some = _files().vectors[own[: self.length]] / STEP
+            row[: len(some)] = np.clip(np.round(some) + NOTHING, 1, 255)
+        return found
+
+    def to_json(self) -> Json:
+        """As plain data."""
+        return {"encoder": self.encoder.to_json(), "length": self.length}
+
+    @classmethod
+    def from_json(cls, data: Json) -> WordOrder:
+        """What was written as this; refused where other vectors are installed."""
+        encoder = Encoder.from_json(data["encoder"])
+        encoder.check(_files().encoder)
+        return cls(int(data["length"]), encoder)
 
 
 _NONE = np.empty(0, np.int64)

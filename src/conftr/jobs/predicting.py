@@ -23,14 +23,14 @@ from conftr.features.codes import Columns
 from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
-from conftr.features.text_columns import NgramColumns, TextColumns
+from conftr.features.text_columns import NgramColumns, TextColumns, WordColumns
 from conftr.features.texts import long_texts, long_texts_sentence
 from conftr.jobs import answers
 from conftr.machine.cluster import HERE, Executor, spread
 from conftr.report.numbers import rounded
 
 # What reads data frames: columns by name.
-OF_FRAMES = (FrameColumns, TextColumns, NgramColumns)
+OF_FRAMES = (FrameColumns, TextColumns, NgramColumns, WordColumns)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,8 @@ def _frames(
 def _width(clf: ConformalClassifier) -> int:
     """How many numbers a row becomes, where it has texts: many more than cells."""
     readers = {id(member.reader): member.reader for member in clf.candidates_[0].stack.members}
-    return sum(reader.width for reader in readers.values() if isinstance(reader, TextColumns))
+    wide = (TextColumns, WordColumns)
+    return sum(reader.width for reader in readers.values() if isinstance(reader, wide))
 
 
 def answered(

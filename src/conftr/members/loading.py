@@ -10,7 +10,7 @@ from typing import Any
 from conftr import members
 from conftr.features import codes
 from conftr.features.columns import Json
-from conftr.features.text_columns import NgramColumns
+from conftr.features.text_columns import NgramColumns, WordColumns
 from conftr.members.member import Files, FittedMember, FittedModel, MemberError, Reader
 from conftr.members.pytorch import Build
 from conftr.members.scikit import AsGiven
@@ -66,6 +66,8 @@ def unpack(data: Json, files: Files, build: Build | None = None) -> tuple[Fitted
 def _reader(data: Json) -> Reader:
     if data["kind"] == "n-gram columns":
         return NgramColumns.from_json(data)
+    if data["kind"] == "word columns":
+        return WordColumns.from_json(data)
     return AsGiven() if data["kind"] == "as given" else codes.from_json(data)
 
 

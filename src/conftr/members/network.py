@@ -16,10 +16,13 @@ import numpy.typing as npt
 import safetensors.numpy
 
 from conftr.conformal.objectives import CrossEntropy
+from conftr.data.dataset import Normalisation
 from conftr.features import codes
 from conftr.features.bins import Binned
 from conftr.features.encoding import Images
 from conftr.features.spread import Spread
+from conftr.features.text_columns import TextColumns, WordColumns
+from conftr.features.word_vectors import NOTHING, STEP
 from conftr.members.drawing import drawn
 from conftr.members.member import (
     Files,
@@ -48,6 +51,7 @@ from conftr.training.augmentation import Augmentation
 from conftr.training.epochs import Objective, named_leaves
 from conftr.training.models import MLP, ConvNet, Model
 from conftr.training.resnets import ResNet
+from conftr.training.words import WordNet
 
 Encoding: TypeAlias = Spread | Binned | Images
 Architecture: TypeAlias = Callable[[tuple[int, ...], int], Model]
@@ -56,7 +60,7 @@ WEAK, STRONG = 0.0005, 0.005  # weight decay
 
 _USUAL = CrossEntropy()
 _WEIGHTS, _SETTINGS = "network.safetensors", "network.json"
-_KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet, "ResNet": ResNet}
+_KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet, "ResNet": ResNet, "WordNet": WordNet}
 # Rows go through a network in blocks of this size, filled up with zeros: a row's logits are then
 # the same to the last bit whatever stands beside it, and one program serves any number of rows.
 _BLOCK = 256
@@ -70,6 +74,7 @@ class Network:
         objective: What is minimised, such as `conftr.RWCE()`.
         decays: A member for each; rows decide which of them is heard.
         bins: Whether columns of numbers also go in as bins between their quantiles.
+        words: Whether texts go in as words in their order, and nothing else does.
         seeds: Networks of a fold that differ in their first weights and are averaged.
         hidden: Widths of hidden layers; None chooses by the number of rows.
         architecture: In place of `hidden`, a function of (input shape, K) such as `ConvNet`.
@@ -81,6 +86,7 @@ class Network:
     name: str = "network"
     decays: tuple[float, ...] = (WEAK, STRONG)
     bins: bool = False
+    words: bool = False
     seeds: int = 1
     hidden: tuple[int, ...] | None = None
     architecture: Architecture | None = None
@@ -94,6 +100,7 @@ class Network:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Train all networks side by side; those that diverge are left out."""
+        rows = _by_words(rows) if self.words else rows
         encoding = encoding_of(rows.reader, rows.inputs, bins=self.bins)
         inputs = encoding.encode(rows.inputs)
         size = min(len(fold.train) for fold in folds)
@@ -186,8 +193,8 @@ class TrainedNetwork:
         kind = type(self.model).__name__
         if kind not in _KINDS:
             raise MemberError(
-                f"a network must be a conftr.training.MLP, ConvNet or ResNet to be saved; {kind} "
-                f"is code of yours."
+                f"a network must be a conftr.training.MLP, ConvNet, ResNet or WordNet to be saved; "
+                f"{kind} is code of yours."
             )
         arrays = {
             f"{i}/{name}": np.ascontiguousarray(leaf)
@@ -257,10 +264,20 @@ def _fitted(params: Any, state: Any) -> Fitted:
     return Fitted(params, state, np.zeros(0, np.float32), np.array(-1, np.int32))
 
 
-def encoding_of(reader: codes.Matrix, inputs: Any, *, bins: bool = False) -> Encoding:
+def _by_words(rows: MemberRows) -> MemberRows:
+    """The same rows as words in their order."""
+    if not isinstance(rows.reader, TextColumns):
+        raise MemberError("words are those of texts, and no column of the rows holds texts.")
+    return rows.read_by(WordColumns.learn(rows.X, list(rows.reader.texts)))
+
+
+def encoding_of(reader: codes.Matrix | WordColumns, inputs: Any, *, bins: bool = False) -> Encoding:
     """How networks see rows that a reader has read."""
     if isinstance(reader, Images):
         return reader
+    if isinstance(reader, WordColumns):  # bytes, as those of pictures are
+        numbers = np.array([NOTHING], np.float32), np.array([STEP], np.float32)
+        return Images(reader.inputs, Normalisation(*numbers), of_bytes=True)
     return (Binned if bins else Spread).learn(inputs, reader.levels)
 
 

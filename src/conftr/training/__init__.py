@@ -1,6 +1,15 @@
 """Training in JAX: models, optimisers, epochs, runs that can be killed, and `fit`."""
 
-from conftr.training.augmentation import AnyView, Augmentation, Crop, Cutout, Flip, InTurn, LeaveOut
+from conftr.training.augmentation import (
+    AnyView,
+    Augmentation,
+    Crop,
+    Cutout,
+    Flip,
+    InTurn,
+    LeaveOut,
+    LeaveWordsOut,
+)
 from conftr.training.autoaugment import AutoAugment
 from conftr.training.checkpoints import Checkpoints, CheckpointWarning
 from conftr.training.compilation import use_compilation_cache
@@ -16,6 +25,7 @@ from conftr.training.models import MLP, ConvNet, MembersAverage, MLPOfViews, Mod
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
 from conftr.training.resnets import ResNet, resnet34, resnet50
 from conftr.training.runs import Plan, resample, trial_keys
+from conftr.training.words import WordNet
 
 __all__ = [
     "MLP",
@@ -32,6 +42,7 @@ __all__ = [
     "Flip",
     "InTurn",
     "LeaveOut",
+    "LeaveWordsOut",
     "MLPOfViews",
     "MembersAverage",
     "Model",
@@ -41,6 +52,7 @@ __all__ = [
     "StepDecay",
     "TrainingSet",
     "TrainingWarning",
+    "WordNet",
     "constant",
     "cosine",
     "fit",

@@ -58,6 +58,24 @@ class LeaveOut:
 
 
 @dataclass(frozen=True)
+class LeaveWordsOut:
+    """Leave words of a text out, each with one probability.
+
+    Attributes:
+        share: The probability.
+        nothing: What stands in the place of a word that is not there, in stored units.
+    """
+
+    share: float = 0.3
+    nothing: float = 0.0
+
+    def __call__(self, key: Key, x: Array, /) -> Array:
+        """Vectors of words (n, places, numbers) of the same shape."""
+        kept = jax.random.bernoulli(key, 1 - self.share, (*x.shape[:2], 1))
+        return jnp.where(kept, x, self.nothing)
+
+
+@dataclass(frozen=True)
 class Flip:
     """Mirror every second picture, on average, left to right."""
 
