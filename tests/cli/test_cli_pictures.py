@@ -157,7 +157,7 @@ def test_photographs_are_learned_from_as_they_are(tmp_path):
             image = image.resize((10 * int(width), 10 * int(height)))
             image.save(tmp_path / ("photos" if i < 90 else "new") / name / f"{i}.jpg")
     told = json.loads(ran("fit", tmp_path / "photos", "--json", "--out", tmp_path / "m").stdout)
-    assert told["size"] < 1.5
+    assert told["candidates"][0]["mean_size"] < 1.5
     out = tmp_path / "sets.parquet"
     ran("predict", tmp_path / "m", tmp_path / "new", "--out", out)
     found = pl.read_parquet(out)
