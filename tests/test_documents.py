@@ -12,6 +12,7 @@ from typer.main import get_command
 
 import processes
 from conftr.cli import app
+from conftr.features import frozen_pictures
 from printed import agree
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +24,12 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
-WITH_PYTHON = [page for page in PAGES if BLOCK.search(page.read_text())]
+SLOW = {"animals.md"}  # a frozen network reads 900 pictures
+WITH_PYTHON = [
+    pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW), id=page.name)
+    for page in PAGES
+    if BLOCK.search(page.read_text())
+]
 
 # TorchCP imports all of its parts at once. What its graphs and language models, and one loss that
 # no page mentions, want for that is gigabytes; no block calls into it.
@@ -46,13 +52,15 @@ warnings.filterwarnings("ignore", "invalid escape sequence")
 """
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
     blocks = BLOCK.findall(page.read_text())
     script = tmp_path / "document.py"
     told = [f"{code}\nprint(end='\\f')\n" for code, _ in blocks]
     if page.name == "texts.md" and not _has_messages():
         pytest.skip("the messages of BANKING77 are not in the folder CONFTR_DATA")
+    if page.name == "animals.md" and not _has_photographs():
+        pytest.skip("CIFAR-10 is not in the folder CONFTR_DATA, or conftr[images] is not here")
     if page.name == "peers.md":
         pytest.importorskip("mapie", reason="MAPIE's code is run where MAPIE is")
         if not find_spec("torchcp"):
@@ -69,6 +77,11 @@ def _has_messages():
     folder = os.environ.get("CONFTR_DATA")
     here = find_spec("wordllama") and find_spec("tokenizers")
     return bool(folder and here and Path(folder, "banking77", "train.csv").exists())
+
+
+def _has_photographs():
+    folder = os.environ.get("CONFTR_DATA")
+    return bool(folder and Path(folder, "cifar10").is_dir() and frozen_pictures.are_readable())
 
 
 def test_no_python_is_only_shown():
