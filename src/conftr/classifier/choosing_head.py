@@ -215,13 +215,8 @@ def _linear(rows: _Rows) -> list[_Candidate]:
     plain = head.mean(len(rows.answers))
     measured = [rows.measured(plain, plain.logits(rows.answers))]
     if len(rows.answers) > 1:
-        logits = np.empty(rows.answers[0].shape)
-        for train, held in rows.folds:
-            fold_head = head.weighted(
-                [answer[train] for answer in rows.answers], rows.labels[train]
-            )
-            logits[held] = fold_head.logits([answer[held] for answer in rows.answers])
-        measured.append(rows.measured(head.weighted(rows.answers, rows.labels), logits))
+        weights = head.weighted_out_of_fold(rows.answers, rows.labels, rows.folds)
+        measured.append(rows.measured(*weights))
     return measured
 
 
@@ -238,18 +233,7 @@ def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Cand
     """Heads with a matrix on top of the one that is kept."""
     from conftr.classifier import matrices  # which brings JAX
 
-    try:
-        trained = matrices.train(
-            kept.head.logits(rows.answers),
-            rows.labels,
-            rows.folds,
-            matrices.aims(len(task.classes), task.head),
-            alpha=task.alpha,
-            seed=task.seed,
-            report=_reporting("head", task),
-        )
-    except TimeIsUp:
-        return []
+    trained = _trained(matrices.train, "head", [kept.head.logits(rows.answers)], rows, task)
     return [_on_top(kept.head, matrix, rows) for matrix in trained]
 
 
@@ -267,24 +251,13 @@ def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, 
 
 def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
     """Heads with a hidden layer on top of the one that is kept, where there are rows for it."""
-    from conftr.classifier import hidden_layers, matrices  # which bring JAX
+    from conftr.classifier import hidden_layers  # which brings JAX
 
     count = hidden_layers.parameters(len(rows.answers), len(task.classes))
     if len(rows.labels) < _PER_NUMBER * count:
         return []
-    try:
-        trained = hidden_layers.train(
-            kept.head.logits(rows.answers),
-            head.side_by_side(rows.answers),
-            rows.labels,
-            rows.folds,
-            matrices.aims(len(task.classes), task.head),
-            alpha=task.alpha,
-            seed=task.seed,
-            report=_reporting("hidden layer", task),
-        )
-    except TimeIsUp:
-        return []
+    inputs = [kept.head.logits(rows.answers), head.side_by_side(rows.answers)]
+    trained = _trained(hidden_layers.train, "hidden layer", inputs, rows, task)
     return [
         rows.measured(
             replace(
@@ -294,6 +267,30 @@ def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[
         )
         for layer in trained
     ]
+
+
+def _trained(
+    train: Callable[..., list[Any]],
+    name: str,
+    inputs: Sequence[Numbers],
+    rows: _Rows,
+    task: StackTask,
+) -> list[Any]:
+    """What is trained for each aim on these inputs; nothing where time is up."""
+    from conftr.classifier import matrices
+
+    try:
+        return train(
+            *inputs,
+            rows.labels,
+            rows.folds,
+            matrices.aims(len(task.classes), task.head),
+            alpha=task.alpha,
+            seed=task.seed,
+            report=_reporting(name, task),
+        )
+    except TimeIsUp:
+        return []
 
 
 def _reporting(name: str, task: StackTask) -> Callable[[int, int], None]:

@@ -24,7 +24,7 @@ from conftr.classifier import separating
 from conftr.classifier.separating import Wishes
 from conftr.conformal.arrays import log_softmax
 from conftr.features.columns import Json
-from conftr.members.member import FLOOR, Files, MemberError, Numbers, product
+from conftr.members.member import FLOOR, Files, Fold, MemberError, Numbers, product
 
 MEAN, WEIGHTS = "mean of the members", "weighted members"
 
@@ -147,6 +147,23 @@ def weighted(answers: Sequence[Numbers], labels: npt.NDArray[Any]) -> Head:
             break
         weights, value = better_step
     return Head(WEIGHTS, weights)
+
+
+def weighted_out_of_fold(
+    answers: Sequence[Numbers], labels: npt.NDArray[Any], folds: Sequence[Fold]
+) -> tuple[Head, Numbers]:
+    """The head of weights, and logits (n, K) of its rows by weights that other folds gave.
+
+    Args:
+        answers: Out-of-fold log-probabilities (n, K) of each member.
+        labels: Classes of the rows, (n,).
+        folds: Of these rows.
+    """
+    logits = np.empty(answers[0].shape)
+    for train, held in folds:
+        of_fold = weighted([answer[train] for answer in answers], labels[train])
+        logits[held] = of_fold.logits([answer[held] for answer in answers])
+    return weighted(answers, labels), logits
 
 
 def _loss(stacked: Numbers, labels: npt.NDArray[Any], weights: Numbers, middle: Numbers) -> float:

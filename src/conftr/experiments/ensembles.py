@@ -27,7 +27,7 @@ from conftr.conformal.quantile import examples_needed
 from conftr.experiments.runner import Prepared, TrainedTrial, Workspace, measure, run
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record
-from conftr.members.member import Fold, averaged
+from conftr.members.member import averaged
 from conftr.search.attempts import Evaluation
 from conftr.search.held_out import SetSize
 
@@ -83,7 +83,7 @@ def _on_a_head(
     folds = divide(labels, FOLDS, evaluation.seed)
     size = SetSize(labels, alpha, seed=evaluation.seed)
     plain = head.mean(len(scaled))
-    tried = [(plain, plain.logits(held)), _weighted(held, labels, folds)]
+    tried = [(plain, plain.logits(held)), head.weighted_out_of_fold(held, labels, folds)]
     if enough_for_a_matrix(kept, held[0].shape[1]):
         base, aims = tried[0][1], matrices.aims(held[0].shape[1])
         for trained in matrices.train(base, labels, folds, aims, alpha=alpha, seed=evaluation.seed):
@@ -91,17 +91,6 @@ def _on_a_head(
             tried.append((matrix_head, trained.logits))
     chosen, _ = min(tried, key=lambda pair: size(pair[1]))
     return chosen.logits(scaled), chosen.name
-
-
-def _weighted(
-    networks: Sequence[Numbers], labels: Numbers, folds: Sequence[Fold]
-) -> tuple[Head, Numbers]:
-    """A head of weights, and its logits of rows by the weights of the other folds."""
-    logits = np.empty(networks[0].shape)
-    for train, held in folds:
-        fold_head = head.weighted([network[train] for network in networks], labels[train])
-        logits[held] = fold_head.logits([network[held] for network in networks])
-    return head.weighted(networks, labels), logits
 
 
 def enough_for_a_matrix(rows: int, classes: int) -> bool:
