@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, errors_in_words, shown_progress, warnings_as_notes
+from conftr.cli.console import Quiet, reporting
 from conftr.cli.finishing import finish, stopped
 
 
@@ -48,11 +48,7 @@ def calibrate(
     Writes a model and a report as `conftr fit` does; nothing is trained.
     """
     place = out or Path(f"{file.resolve().stem}-conftr")
-    with (
-        errors_in_words(stopped(place)),
-        shown_progress(quiet or as_json) as display,
-        warnings_as_notes(display),
-    ):
+    with reporting(stopped(place), quiet=quiet or as_json) as display:
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.data.user_files import Roles
         from conftr.jobs import calibrating, fitting, folders

@@ -182,3 +182,10 @@ def errors_in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[
             raise
         typer.echo(f"conftr: {printable(str(error)) or type(error).__name__}", err=True)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def reporting(stopped: Callable[[], str], *, quiet: bool) -> Iterator[Display]:
+    """Show progress, warnings and errors to the user, as the functions above do."""
+    with errors_in_words(stopped), shown_progress(quiet) as display, warnings_as_notes(display):
+        yield display

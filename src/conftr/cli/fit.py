@@ -6,15 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conftr.cli import options as opt
-from conftr.cli.console import (
-    DataDir,
-    Quiet,
-    Ray,
-    connected,
-    errors_in_words,
-    shown_progress,
-    warnings_as_notes,
-)
+from conftr.cli.console import DataDir, Quiet, Ray, connected, reporting
 from conftr.cli.finishing import finish, stopped
 
 if TYPE_CHECKING:
@@ -57,11 +49,7 @@ def fit(
     Both go into one folder, which `conftr predict` takes.
     """
     place = out or Path(f"{Path(file).resolve().stem}-conftr")
-    with (
-        errors_in_words(stopped(place)),
-        shown_progress(quiet or as_json) as display,
-        warnings_as_notes(display),
-    ):
+    with reporting(stopped(place), quiet=quiet or as_json) as display:
         from conftr.classifier.estimator import ConformalClassifier
         from conftr.cli import wishes
         from conftr.data.user_files import by_text, read

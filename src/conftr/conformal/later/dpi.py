@@ -26,10 +26,6 @@ class DPI(EntropyBound):
 
     Attributes:
         alpha: The share of sets that may miss the truth.
-        score: As in `ConfTr`.
-        quantile: As in `ConfTr`.
-        temperature: As in `ConfTr`.
-        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:

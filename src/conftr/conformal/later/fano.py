@@ -20,10 +20,6 @@ class Fano(EntropyBound):
 
     Attributes:
         alpha: The share of sets that may miss the truth.
-        score: As in `ConfTr`.
-        quantile: As in `ConfTr`.
-        temperature: As in `ConfTr`.
-        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:

@@ -25,12 +25,10 @@ from conftr.conformal.later.information import (
 class ModelFano(EntropyBound):
     """Fano's inequality with prediction sets and the model's probabilities in and outside them.
 
+    Fields as in `ConfTr`.
+
     Attributes:
         alpha: The share of sets that may miss the truth.
-        score: As in `ConfTr`.
-        quantile: As in `ConfTr`.
-        temperature: As in `ConfTr`.
-        fraction: As in `ConfTr`.
     """
 
     def __call__(self, logits: Array, labels: Array) -> Array:
