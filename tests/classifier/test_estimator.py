@@ -405,14 +405,12 @@ def test_calibration_examples_neither_train_nor_choose(auto):
 
 
 def test_validation_examples_choose_but_do_not_train():
-    division = rows_of(plain(alpha=0.1).set_params(random_state=0).fit(X, Y))
-    labels = np.unique(Y, return_inverse=True)[1].astype(np.int32)
-    task = learning.LearningTask(
-        0.1, conftr.CrossEntropy(), NAMES, conftr.thr, 0, np.inf, model=(), epochs=3
-    )
+    clf = plain(alpha=0.1).set_params(random_state=0).fit(X, Y)
+    labels, division = np.unique(Y, return_inverse=True)[1].astype(np.int32), rows_of(clf)
+    clf.set_params(method=conftr.CrossEntropy(), model=(), epochs=3)
     found = []
     for _ in range(2):
-        found.append(learning.learn(task, X, labels, division, by=ALL, groups=None))
+        found.append(learning.learn(clf, X, labels, division, by=ALL, groups=None, until=np.inf))
         labels[division.validation] = RNG.permutation(labels[division.validation])
     one, other = found
     assert one.candidates[0].inefficiency != other.candidates[0].inefficiency

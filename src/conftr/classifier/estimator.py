@@ -766,28 +766,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Train single networks and keep the best of each kind."""
         try:
-            from conftr.classifier.learn import LearningTask, learn  # which bring JAX
+            from conftr.classifier.learn import learn  # which brings JAX
         except ModuleNotFoundError as missing:
             raise _needs_jax(missing) from missing
 
-        task = LearningTask(
-            alpha=self.alpha,
-            method=self.method,
-            classes=self.classes_.tolist(),
-            score=self.score_,
-            texts=self._named_texts(),
-            shape=self.shape,
-            model=self.model,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            tune=self.tune,
-            seed=self.seed_,
-            time_limit=self.time_limit,
-            until=math.inf if self.time_limit is None else begun + self.time_limit,
-            progress=self.progress,
-        )
-        learned = learn(task, X, places, division, by=by, groups=groups)
+        until = math.inf if self.time_limit is None else begun + self.time_limit
+        learned = learn(self, X, places, division, by=by, groups=groups, until=until)
         self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
         self.method_, self.model_ = learned.recipe.family, learned.model
         self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
