@@ -142,15 +142,15 @@ def write(frames: Iterator[pl.DataFrame], out: Path | TextIO) -> None:
         _print(frames, out)
         return
     beside = out.with_name(f".{out.name}.conftr-part")
-    with _alone(beside, out):
-        try:
-            _sink(frames, out.suffix, beside)
-            with beside.open("rb") as file:
-                os.fsync(file.fileno())
-            with disk.uninterrupted():
-                beside.replace(out)
-        finally:
-            beside.unlink(missing_ok=True)
+    with contextlib.ExitStack() as cleaning:
+        with disk.uninterrupted():  # or what is made here could be left behind
+            cleaning.enter_context(_alone(beside, out))
+            cleaning.callback(beside.unlink, missing_ok=True)
+        _sink(frames, out.suffix, beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        with disk.uninterrupted():
+            beside.replace(out)
 
 
 @contextlib.contextmanager
