@@ -201,8 +201,8 @@ class WordColumns(_BesideTexts):
 
     @property
     def width(self) -> int:
-        """How many bytes a row becomes."""
-        return math.prod(self.inputs)
+        """How much a row takes, in numbers of eight bytes."""
+        return math.prod(self.inputs) // 8
 
     def encode(self, x: Any) -> Bytes:
         """A frame of n rows -> (n, *inputs)."""
