@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import conftr
-from conftr.classifier import dial
+from conftr.classifier import wish_weights
 from conftr.classifier.calibration import CLASS
 from conftr.classifier.choosing_head import StackTask, choose_head
 from conftr.classifier.cross_fitting import divide, known_out_of_fold
@@ -52,7 +52,7 @@ def test_a_wish_is_followed_at_its_weight_and_shows_its_price():
     good, labels = confused()
     shape = conftr.Shape(avoid=[conftr.Avoid("a", "c", 7.0)])
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert [one.weight for one in found.curve] == [0, *sorted({*dial.WEIGHTS, 7.0})]
+    assert [one.weight for one in found.curve] == [0, *sorted({*wish_weights.WEIGHTS, 7.0})]
     assert found.point.weight == 7
     assert found.point.mixed < 0.3 * found.curve[0].mixed
     assert found.head is found.by_weight[7.0]
@@ -63,7 +63,7 @@ def test_without_a_weight_it_is_what_is_worth_its_price():
     good, labels = confused()
     shape = conftr.Shape(avoid=[("a", "c")])
     found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert found.point == dial.affordable(found.curve)
+    assert found.point == wish_weights.affordable(found.curve)
     assert found.point.mixed < 0.5 * found.curve[0].mixed
     assert found.point.size <= 1.03 * found.curve[0].size
     assert "at most 3 % larger" in found.why

@@ -8,8 +8,8 @@ from sklearn.svm import LinearSVC
 
 import conftr
 from conftr.classifier.choosing_members import requested_members
-from conftr.classifier.dial import WEIGHTS
 from conftr.classifier.testing import evidence_of
+from conftr.classifier.wish_weights import WEIGHTS
 from conftr.conformal.metrics import coverage_law
 from conftr.members.boosted import Boosted
 from conftr.members.forest import Forest

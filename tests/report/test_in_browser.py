@@ -20,7 +20,7 @@ import conftr
 from conftr.conformal.quantile import rank
 from conftr.conformal.shown_names import apart
 from conftr.report import numbers, page
-from conftr.report.stops import fraction, stops
+from conftr.report.slider import fraction, stops
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")

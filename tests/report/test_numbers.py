@@ -12,7 +12,7 @@ import conftr
 from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.conformal.quantile import rank
 from conftr.report import numbers
-from conftr.report.stops import out_of_many, promise, stops
+from conftr.report.slider import out_of_many, promise, stops
 
 DIGITS = showcase.digits()
 KINDS = {None: DIGITS, "class": showcase.digits("class"), "group": showcase.digits("group")}

@@ -7,7 +7,7 @@ import pytest
 import showcase
 
 from conftr.report import sampling
-from conftr.report.stops import stops
+from conftr.report.slider import stops
 
 
 @pytest.mark.parametrize("by", [None, "class", "group"])

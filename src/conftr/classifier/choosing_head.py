@@ -3,7 +3,7 @@
 The mean of the members comes first, then weights found by cross-entropy, kept if they are better.
 Any other head has more numbers, and replaces them only if it is better by more than the noise of
 the rows. Whichever is kept then follows the wishes, if there are any, at every weight of the curve
-of `dial`: at the one that was given, or at the one that is worth its price.
+of `wish_weights`: at the one that was given, or at the one that is worth its price.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier import deadlines, dial, head
+from conftr.classifier import deadlines, head, wish_weights
 from conftr.classifier.calibration import ALL, Grouping
 from conftr.classifier.choosing import MANY, Costs, Question, costs
 from conftr.classifier.cross_fitting import FOLDS, Report, divide
 from conftr.classifier.deadlines import TimeIsUp
-from conftr.classifier.dial import Point
 from conftr.classifier.head import Head
 from conftr.classifier.separating import wishes_of
+from conftr.classifier.wish_weights import Point
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.scores import thr
 from conftr.conformal.shaping import Shape
@@ -139,7 +139,9 @@ def choose_head(
         kept = min(plain, key=_mean_cost) if by_request else _better(kept, plain)
     wished = _with_wishes(kept, rows, task)
     by_weight = {0.0: kept} | wished if wished else {}
-    curve = [dial.point(w, candidate.logits, rows.question) for w, candidate in by_weight.items()]
+    curve = [
+        wish_weights.point(w, candidate.logits, rows.question) for w, candidate in by_weight.items()
+    ]
     point = _chosen_point(curve, task, by_weight) if wished else None
     if point is not None:
         kept = by_weight[point.weight]
@@ -242,7 +244,7 @@ def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, 
     if task.shape is None:
         return {}
     logs, by_weight = log_softmax(kept.logits), dict[float, _Candidate]()
-    for weight, shape in dial.shapes(task.shape).items():
+    for weight, shape in wish_weights.shapes(task.shape).items():
         wishes = wishes_of(shape, task.classes)
         wishing = replace(kept.head, name=f"head with wishes of weight {weight:g}", wishes=wishes)
         by_weight[weight] = rows.measured(wishing, wishes.followed(logs))
@@ -316,11 +318,11 @@ def _chosen_point(
 ) -> Point:
     """The point at the weight that was given or is affordable; the first if nothing is gained."""
     assert task.shape is not None
-    if not dial.has_sides(task.shape):  # the size of some sets is all that wishes are about
+    if not wish_weights.has_sides(task.shape):  # the size of some sets is all that wishes are about
         return min(curve, key=lambda point: _mean_cost(by_weight[point.weight]))
-    if dial.without_weight(task.shape):
-        return dial.affordable(curve)
-    given = next(point for point in curve if point.weight == dial.given(task.shape))
+    if wish_weights.without_weight(task.shape):
+        return wish_weights.affordable(curve)
+    given = next(point for point in curve if point.weight == wish_weights.given(task.shape))
     return given if given.mixed < curve[0].mixed else curve[0]
 
 
@@ -350,8 +352,8 @@ def _why(
     point: Point | None,
     task: StackTask,
 ) -> str:
-    if point is not None and task.shape is not None and dial.has_sides(task.shape):
-        return _price(curve, point, searched=dial.without_weight(task.shape))
+    if point is not None and task.shape is not None and wish_weights.has_sides(task.shape):
+        return _price(curve, point, searched=wish_weights.without_weight(task.shape))
     sentence = f"Mean set size {kept.costs.mean():.3f} on out-of-fold training rows"
     weighed = " as the wishes weigh it" * (point is not None)
     beside = f", where the members' mean has {mean.costs.mean():.3f}" * (kept is not mean)
@@ -366,14 +368,14 @@ def _unknown(rows: int) -> str:
 def _price(curve: Sequence[Point], point: Point, *, searched: bool) -> str:
     """What wishes give and cost. searched: whether their weight was not given."""
     if point.weight == 0:
-        budget = f" at sets at most {100 * dial.PRICE:.0f} % larger" * searched
+        budget = f" at sets at most {100 * wish_weights.PRICE:.0f} % larger" * searched
         return (
             f"The wishes are not followed: that did not lower the share of mixed sets{budget}, "
             f"{100 * point.mixed:.1f} % on out-of-fold training rows."
         )
     chosen = (
-        f" Of the weights whose sets are at most {100 * dial.PRICE:.0f} % larger, {point.weight:g} "
-        f"has the fewest mixed ones." * searched
+        f" Of the weights whose sets are at most {100 * wish_weights.PRICE:.0f} % larger, "
+        f"{point.weight:g} has the fewest mixed ones." * searched
     )
     return (
         f"On out-of-fold training rows {100 * point.mixed:.1f} % of the sets concerned hold what "

@@ -44,7 +44,6 @@ from conftr.classifier.choosing_members import (
     suitable,
 )
 from conftr.classifier.cross_conformal import CrossStack, equal_folds, joined
-from conftr.classifier.dial import DialPoint
 from conftr.classifier.division import (
     Division,
     Order,
@@ -67,6 +66,7 @@ from conftr.classifier.estimator_settings import (
 from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
 from conftr.classifier.stack import Answers, logits_of
 from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
+from conftr.classifier.wish_weights import DialPoint
 from conftr.conformal import checks, metrics
 from conftr.conformal.arrays import log_softmax, refuse_masked
 from conftr.conformal.shaping import Shape

@@ -30,8 +30,8 @@ from conftr.classifier.cross_fitting import (
     divide,
     known_out_of_fold,
 )
-from conftr.classifier.dial import DialPoint
 from conftr.classifier.stack import Stack, read
+from conftr.classifier.wish_weights import DialPoint
 from conftr.machine import digests
 from conftr.machine.cluster import HERE, Executor
 from conftr.members.member import Fold, Member, MemberRows

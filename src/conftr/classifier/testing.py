@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from conftr.classifier import labels
 from conftr.classifier.cross_conformal import CrossStack, answers_of
-from conftr.classifier.dial import DialPoint, mixed
 from conftr.classifier.estimator import ConformalClassifier, probabilities
 from conftr.classifier.estimator_settings import score_name
 from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
+from conftr.classifier.wish_weights import DialPoint, mixed
 from conftr.conformal.shaping import Shape
 from conftr.conformal.shown_names import shown as shown_name
 

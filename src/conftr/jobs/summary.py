@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from conftr.classifier.choosing import WISHED
-from conftr.classifier.dial import mixed
 from conftr.classifier.evidence import Evidence
+from conftr.classifier.wish_weights import mixed
 from conftr.conformal import checks
 from conftr.conformal.shown_names import shown
 from conftr.data.user_files.examples import TARGET

@@ -13,7 +13,7 @@ from conftr.classifier.evidence import Evidence, Integers
 from conftr.report import numbers
 from conftr.report.examples import examples
 from conftr.report.sampling import clipped
-from conftr.report.stops import fraction, stops
+from conftr.report.slider import fraction, stops
 
 WIDEST_MATRIX = 30
 

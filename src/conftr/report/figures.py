@@ -10,7 +10,7 @@ from conftr.conformal import metrics
 from conftr.report import axes, numbers
 from conftr.report.axes import BLUE, ORANGE, Chart
 from conftr.report.readable import readable
-from conftr.report.stops import stops
+from conftr.report.slider import stops
 
 NAMES = ["trade_off", "coverage", "set_sizes", "classes", "confusion", "wishes", "price"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from conftr.classifier.evidence import Evidence, Integers, Numbers, Sets
 from conftr.conformal.metrics import coverage_law
 from conftr.conformal.quantile import rank, readable_examples_needed
-from conftr.report.stops import fraction, out_of_many, promise, stops
+from conftr.report.slider import fraction, out_of_many, promise, stops
 
 # Chance is given 99 % of its law, over all groups together.
 TAIL = 0.01

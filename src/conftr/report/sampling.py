@@ -8,7 +8,7 @@ import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers
 from conftr.conformal.quantile import rank
-from conftr.report.stops import stops
+from conftr.report.slider import stops
 
 # Entries of all standings together: what a phone goes through in the blink of an eye, and what
 # three megabytes hold of places that some stop tells apart.
