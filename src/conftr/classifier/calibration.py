@@ -184,7 +184,7 @@ class WeightedCalibration(Calibration):
     of_rows: Numbers | None = None
 
     def at(self, weights: Any, n: int) -> WeightedCalibration:
-        """The same for n rows of these weights, (n,)."""
+        """The calibration for n new rows of these weights, (n,)."""
         if weights is None:
             raise ValueError(
                 "weights must be given, one for each row: the calibration rows have weights, and "

@@ -198,7 +198,11 @@ def held_out(labels: npt.NDArray[Any], *, alpha: float, seed: int) -> tuple[Rows
 
 
 def _for_calibration(n: int, alpha: float) -> int:
-    """A fifth; more where alpha needs it, up to a third (half at the most); never very many."""
+    """How many of n examples calibrate.
+
+    A fifth of them, and no more than make thresholds precise. Where alpha needs more, up to a
+    third; half of them if it takes so many for any threshold at all.
+    """
     needed = examples_needed(alpha)
     count = round(min(_SHARE * n, max(_ENOUGH, _PRECISE / alpha)))
     if count < 4 * needed:
@@ -209,7 +213,11 @@ def _for_calibration(n: int, alpha: float) -> int:
 
 
 def _for_validation(n: int, alpha: float) -> int:
-    """A fifth, never very many; none if half of it could not calibrate, or says too little."""
+    """How many of n examples choose between models.
+
+    A fifth of them, up to a limit. None where they would be too few to tell models apart, or half
+    of them too few to calibrate at alpha.
+    """
     count = min(round(_SHARE * n), _ENOUGH)
     return count if count >= max(_FEWEST, 2 * examples_needed(alpha)) else 0
 

@@ -93,7 +93,7 @@ class Head:
         return {"name": self.name} | wishes
 
     def files(self) -> Files:
-        """One file of arrays."""
+        """Give one file of arrays."""
         arrays = {"weights": self.weights, "bias": self.bias, "matrix": self.matrix}
         if self.hidden is not None:
             arrays |= vars(self.hidden)

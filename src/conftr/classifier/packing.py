@@ -270,7 +270,7 @@ def _parameters(parameters: Json) -> Json:
 
 
 def _plain(value: Any) -> Json:
-    """With Python's numbers and text in place of NumPy's and of text that is more than that."""
+    """Replace NumPy's numbers and texts by Python's, at any depth."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -76,14 +76,14 @@ class KnownRows:
 
     @classmethod
     def of(cls, drawn: Order, rows: Rows) -> KnownRows:
-        """Of these rows; none where rows are equal by chance, as then they tell nothing."""
+        """Keep digests of these rows; none where rows are equal by chance, and so tell nothing."""
         if drawn.twins:
             return cls()
         digests = np.unique(drawn.digests[rows])
         return cls(digests[:_KEPT], len(digests) <= _KEPT)
 
     def share(self, digests: Digests) -> float:
-        """Which share of other rows the model has learned from."""
+        """The share of other rows that the model has learned from."""
         if not len(self.digests):
             return 0.0
         if not self.whole:

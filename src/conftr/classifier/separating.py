@@ -97,7 +97,7 @@ class Wishes:
         return np.array(self.sizes) / min(self.sizes)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"apart": [asdict(wish) for wish in self.apart], "sizes": list(self.sizes)}
 
 

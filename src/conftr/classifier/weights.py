@@ -55,7 +55,7 @@ def of_classes(class_weight: Any, y: npt.NDArray[Any], classes: Classes) -> Weig
 
 
 def product(*weights: Weights | None) -> Weights | None:
-    """All of the weights that there are, multiplied; they must not all be 0."""
+    """Multiply the weights that are given; they must not all be 0."""
     given = [each for each in weights if each is not None]
     if not given:
         return None

@@ -40,7 +40,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes."
 
 
 def workspace(results: Path, runs: Path, data_dir: Path | None, display: Display) -> Workspace:
-    """Where everything lies; compiled programs are kept from now on."""
+    """The folders of a run; compiled programs are kept from now on."""
     from functools import partial
 
     from conftr import data
@@ -111,7 +111,7 @@ def counted_rows(quiet: bool) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Executor]:
-    """Where tasks run; see `conftr.machine.cluster.connect`.
+    """Connect to a cluster for as long as the block lasts; see `conftr.machine.cluster.connect`.
 
     Ray says on standard output, which is for results, that a worker died, some of it only as it
     disconnects. What is printed from before it is connected until after goes to standard error.

@@ -43,7 +43,7 @@ class Specification:
     trials: int = 10
 
     def to_json(self) -> dict[str, Json]:
-        """As plain data, as results have it."""
+        """Give it as plain data, as results have it."""
         plain: dict[str, Json] = encode(replace(self, method=stored_method(self.method)))
         return plain
 

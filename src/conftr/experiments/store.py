@@ -106,7 +106,7 @@ def read(path: Path) -> Record:
 
 
 def write(path: Path, record: Mapping[str, Any]) -> None:
-    """All of a record at `path`, or nothing."""
+    """Write a record to `path`, whole or not at all."""
     write_whole(path, layout(record).encode())
 
 

@@ -62,7 +62,7 @@ def _digest(load: Callable[[str], Dataset], dataset: str, pool: Part) -> str:
 
 
 def measurements(workspace: Workspace) -> Measurements:
-    """Those of a workspace. Calibration and test examples are taken away here, for good."""
+    """The measurements of a workspace. Calibration and test examples are taken away for good."""
 
     @cache
     def load(name: str) -> Dataset:
@@ -80,7 +80,7 @@ def path_of(sweep: Sweep, store: Store) -> Path:
 
 
 def without_record(sweeps: Sequence[Sweep], store: Store) -> list[Sweep]:
-    """Those that are still to be made."""
+    """The sweeps that have no record yet."""
     return [sweep for sweep in sweeps if not path_of(sweep, store).exists()]
 
 

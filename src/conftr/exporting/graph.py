@@ -84,7 +84,7 @@ class Graph:
         self._initializers.append(self._onnx.numpy_helper.from_array(array, name))
 
     def cast(self, x: str, kind: Any) -> str:
-        """As another type."""
+        """Convert to another type."""
         return self.op("Cast", x, to=self._type(kind))
 
     def _type(self, kind: Any) -> int:

@@ -115,7 +115,7 @@ def _headed(graph: Graph, answers: list[str], head: Head, classes: int) -> str:
 
 
 def _clipped(graph: Graph, answer: str, classes: int) -> str:
-    """As `conftr.classifier.head.clipped`."""
+    """Clip logits as `conftr.classifier.head.clipped` does."""
     logs = graph.op("Max", log_softmax(graph, answer), graph.constant(LOWEST))
     floor, reach = graph.constant(math.log(FLOOR / classes)), graph.constant(REACH)
     distance = graph.op("Relu", graph.op("Sub", floor, logs))

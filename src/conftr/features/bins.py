@@ -38,7 +38,7 @@ class Binned:
 
     @classmethod
     def learn(cls, matrix: Doubles, levels: Mapping[int, int]) -> Binned:
-        """From training rows (n, d); see `Spread.learn`."""
+        """Learn from training rows (n, d); see `Spread.learn`."""
         spread = Spread.learn(matrix, levels)
         return cls(spread, tuple(_edges(matrix[:, j]) for j in spread.numeric))
 
@@ -54,7 +54,7 @@ class Binned:
         return np.concatenate([self.spread.encode(matrix), *bins], axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return self.spread.to_json() | {"edges": [edges.tolist() for edges in self.edges]}
 
     @classmethod

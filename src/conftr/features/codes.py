@@ -35,7 +35,7 @@ class Columns:
 
     @classmethod
     def learn(cls, x: Any) -> Columns:
-        """From training rows; no column of an array is a category."""
+        """Learn from training rows; no column of an array is a category."""
         x = _numeric(x)
         if x.ndim != 2 or 0 in x.shape:
             raise ValueError(f"X must be a table (n, d), not empty; got shape {x.shape}.")
@@ -51,7 +51,7 @@ class Columns:
         return np.asarray(x, np.float64)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "columns", "width": self.width}
 
 

@@ -42,7 +42,7 @@ class Numbers:
 
     @classmethod
     def learn(cls, x: Any) -> Numbers:
-        """From training rows (n, d); nan is missing."""
+        """Learn from training rows (n, d); nan is missing."""
         learned = [_learn_column(np.asarray(column, np.float64)) for column in np.asarray(x).T]
         fill, shift, scale, gap = np.array(learned, np.float64).reshape(-1, 4).T
         return cls(shift, scale, fill, np.flatnonzero(gap))
@@ -64,7 +64,7 @@ class Numbers:
         return encoded
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {name: getattr(self, name).tolist() for name in ("shift", "scale", "fill", "gaps")}
 
     @classmethod
@@ -100,7 +100,7 @@ class Levels:
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], missing: int) -> Levels:
-        """From how often each level is met in training rows, and how often none."""
+        """Learn from how often training rows have each level, and how often none."""
         common = sorted(counts, key=lambda level: (-counts[level], level))[:LEVELS]
         return cls(tuple(common), bool(counts) and missing > 0)
 
@@ -117,7 +117,7 @@ class Levels:
         return encoded
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"levels": list(self.levels), "gap": self.gap}
 
     @classmethod

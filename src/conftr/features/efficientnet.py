@@ -47,7 +47,7 @@ class Product(nn.Sequential):  # type: ignore[misc]
         groups: int = 1,
         active: bool = True,
     ) -> None:
-        """Without weights."""
+        """Make the layers; weights are loaded later."""
         product = nn.Conv2d(inputs, outputs, size, stride, groups=groups, bias=False)
         layers = [product, nn.BatchNorm2d(outputs, eps=1e-3)]
         super().__init__(*layers, *([nn.ReLU6()] if active else []))
@@ -65,7 +65,7 @@ class Inverted(nn.Module):  # type: ignore[misc]
     """Expand, convolve each channel, project; added to what came in where shapes agree."""
 
     def __init__(self, expansion: int, inputs: int, outputs: int, stride: int, size: int) -> None:
-        """Without weights."""
+        """Make the layers; weights are loaded later."""
         super().__init__()
         inside = inputs * expansion
         expand = [Product(inputs, inside, 1)] if expansion > 1 else []
@@ -132,7 +132,7 @@ def _pickled() -> Path:
 
 
 def _weights() -> list[Any]:
-    """In the order of the network's layers, from the cache if they are there."""
+    """The weights in the order of the network's layers, from the cache if they are there."""
     path = cache_root() / "encoders" / f"efficientnet-lite0-{identity().sha256[:16]}.safetensors"
     if not path.is_file():
         stored = torch.load(_pickled(), weights_only=True)

@@ -75,7 +75,7 @@ class Encoder:
             )
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return asdict(self)
 
     @classmethod

@@ -44,7 +44,7 @@ class Array:
         return self.numbers.encode(x)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "array", "numbers": self.numbers.to_json()}
 
 
@@ -82,7 +82,7 @@ class Images:
         return x if x.dtype in (np.uint8, np.float32) else x.astype(np.float32)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         shift, scale = (np.asarray(value).tolist() for value in (self.shift, self.scale))
         data = {"kind": "images", "inputs": list(self.inputs), "shift": shift, "scale": scale}
         return data | {"of_bytes": self.of_bytes}

@@ -30,7 +30,7 @@ class FrameColumns:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Those that hold numbers."""
+        """The columns that hold numbers."""
         return self.frame.numeric
 
     @property
@@ -47,7 +47,7 @@ class FrameColumns:
 
     @classmethod
     def learn(cls, x: Any) -> FrameColumns:
-        """From training rows."""
+        """Learn from training rows."""
         return cls(frames.learn(x))
 
     def encode(self, x: Any) -> Doubles:
@@ -61,7 +61,7 @@ class FrameColumns:
         return np.concatenate([numbers, *(column[:, None] for column in codes)], axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "frame columns", "frame": self.frame.to_json()}
 
 

@@ -46,7 +46,7 @@ class Frame:
         return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {
             "kind": "frame",
             "names": list(self.names),
@@ -111,7 +111,7 @@ def has_categories(x: Any) -> bool:
 
 
 def opened(x: Any) -> Any:
-    """As a narwhals frame in memory, with text for names."""
+    """Open a data frame as one of narwhals in memory, with text for names."""
     try:
         import narwhals.stable.v2 as nw
     except ImportError as missing:

@@ -84,7 +84,7 @@ class FrozenPictures:
         return frozen_pictures, (self.inputs,)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {
             "kind": "frozen pictures",
             "encoder": self.encoder.to_json(),

@@ -49,7 +49,7 @@ class Vocabulary:
 
     @classmethod
     def learn(cls, texts: Sequence[Hashes], most: int) -> Vocabulary:
-        """From the n-grams of each training text."""
+        """Learn from the n-grams of each training text."""
         held = [np.unique(text) for text in texts]
         hashes, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
         common = np.flatnonzero(counts >= _FEWEST)
@@ -77,7 +77,7 @@ class Vocabulary:
         return sparse.csr_array((values, place, bounds), shape=(len(texts), width))
 
     def to_json(self) -> Json:
-        """As plain data; hashes in hexadecimal digits, as JSON has no numbers of 64 bits."""
+        """Give it as plain data; hashes in hexadecimal digits: JSON lacks numbers of 64 bits."""
         digits = self.hashes.astype(">u8").tobytes().hex()
         return {"hashes": digits, "counts": self.counts.tolist(), "texts": self.texts}
 
@@ -105,7 +105,7 @@ class Ngrams:
 
     @classmethod
     def learn(cls, texts: Sequence[str], most: int = MOST) -> Ngrams:
-        """From cleaned training texts."""
+        """Learn from cleaned training texts."""
         return cls(*(Vocabulary.learn(hashes, most) for hashes in _both(texts)))
 
     @property
@@ -123,7 +123,7 @@ class Ngrams:
         )
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"words": self.of_words.to_json(), "letters": self.of_letters.to_json()}
 
     @classmethod

@@ -27,7 +27,7 @@ class Spread:
 
     @classmethod
     def learn(cls, matrix: Doubles, levels: Mapping[int, int]) -> Spread:
-        """From training rows (n, d).
+        """Learn from training rows (n, d).
 
         Args:
             matrix: What `codes` made of training rows.
@@ -52,7 +52,7 @@ class Spread:
         return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {
             "numeric": self.numeric.tolist(),
             "numbers": self.numbers.to_json(),

@@ -34,7 +34,7 @@ class TextVectors:
 
     @classmethod
     def learn(cls, texts: Sequence[str]) -> TextVectors:
-        """From cleaned training texts."""
+        """Learn from cleaned training texts."""
         vectors = WordVectors.learn(texts) if word_vectors.is_here() else None
         return cls(Topics.learn(texts), vectors)
 
@@ -49,7 +49,7 @@ class TextVectors:
         return topics if self.vectors is None else np.hstack([topics, self.vectors.encode(texts)])
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         vectors = None if self.vectors is None else self.vectors.to_json()
         return {"topics": self.topics.to_json(), "vectors": vectors}
 
@@ -86,7 +86,7 @@ class TextColumns(_BesideTexts):
 
     @classmethod
     def learn(cls, x: Any, texts: Sequence[str]) -> TextColumns:
-        """From training rows and the names of their columns of texts."""
+        """Learn from training rows and the names of their columns of texts."""
         opened = frames.opened(x)
         vectors = {name: TextVectors.learn(cleaned(opened[name])) for name in texts}
         table = _table(opened, texts)
@@ -116,7 +116,7 @@ class TextColumns(_BesideTexts):
         return np.concatenate(blocks, axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "text columns"} | _as_json(self.names, self.table, self.texts)
 
     @classmethod
@@ -135,7 +135,7 @@ class NgramColumns(_BesideTexts):
 
     @classmethod
     def learn(cls, x: Any, texts: Sequence[str]) -> NgramColumns:
-        """From training rows and the names of their columns of texts."""
+        """Learn from training rows and the names of their columns of texts."""
         opened = frames.opened(x)
         table = _table(opened, texts)
         spread = None
@@ -163,7 +163,7 @@ class NgramColumns(_BesideTexts):
         return SparseRows(sparse.hstack(blocks, format="csr"))
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         spread = None if self.spread is None else self.spread.to_json()
         return {"kind": "n-gram columns", "spread": spread} | _as_json(
             self.names, self.table, self.texts
@@ -188,7 +188,7 @@ class WordColumns(_BesideTexts):
 
     @classmethod
     def learn(cls, x: Any, texts: Sequence[str]) -> WordColumns:
-        """From training rows and the names of their columns of texts."""
+        """Learn from training rows and the names of their columns of texts."""
         opened = frames.opened(x)
         found = {name: WordOrder.learn(cleaned(opened[name])) for name in texts}
         return cls(tuple(opened.columns), _table(opened, texts), found)
@@ -211,7 +211,7 @@ class WordColumns(_BesideTexts):
         return np.concatenate(parts, axis=1)
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "word columns"} | _as_json(self.names, self.table, self.texts)
 
     @classmethod

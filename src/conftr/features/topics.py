@@ -40,7 +40,7 @@ class Topics:
 
     @classmethod
     def learn(cls, texts: Sequence[str]) -> Topics:
-        """From cleaned training texts; there is no topic where they have nothing in common."""
+        """Learn from cleaned training texts; no topic where they have nothing in common."""
         from sklearn.utils.extmath import randomized_svd  # type: ignore[import-untyped]
 
         ngrams = Ngrams.learn(texts, _NGRAMS)
@@ -68,7 +68,7 @@ class Topics:
         return topics
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         loadings = base64.b64encode(np.ascontiguousarray(self.loadings).tobytes()).decode()
         return {
             "ngrams": self.ngrams.to_json(),

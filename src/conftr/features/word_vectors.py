@@ -66,7 +66,7 @@ class WordVectors:
 
     @classmethod
     def learn(cls, texts: Sequence[str]) -> WordVectors:
-        """From cleaned training texts."""
+        """Learn from cleaned training texts."""
         held = [np.unique(pieces) for pieces in _pieces(texts)]
         pieces_held, counts = np.unique(np.concatenate([_NONE, *held]), return_counts=True)
         return cls(pieces_held, counts, len(texts), _files().encoder)
@@ -93,7 +93,7 @@ class WordVectors:
         return weights
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {
             "encoder": self.encoder.to_json(),
             "pieces": self.pieces.tolist(),
@@ -143,7 +143,7 @@ class WordOrder:
         return found
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
         return {"encoder": self.encoder.to_json(), "length": self.length}
 
     @classmethod

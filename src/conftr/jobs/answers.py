@@ -183,7 +183,7 @@ def _joined(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _harmless(texts: pl.Expr) -> pl.Expr:
-    """As `spreadsheets.cell`, for a column."""
+    """Treat a column as `spreadsheets.cell` treats a cell."""
     number = texts.str.contains(spreadsheets.NUMBER)
     is_formula = texts.str.contains(spreadsheets.FORMULA) & ~number
     return pl.when(is_formula).then(pl.lit("'") + texts).otherwise(texts)

@@ -116,7 +116,7 @@ def calibrate_saved(
 
 
 def _as_before(clf: ConformalClassifier, roles: Roles, provenance: Mapping[str, Any]) -> Roles:
-    """The same, with the target and the groups of the model where none are given."""
+    """Roles with the target and the groups of the model where none are given."""
     group_by = roles.group_by
     roles = replace(roles, target=roles.target or provenance.get("target"))
     if group_by is not None:

@@ -45,7 +45,7 @@ class FitTask:
 
     @property
     def seed(self) -> Any:
-        """Of all that is random."""
+        """The seed of all that is random."""
         return self.clf.random_state
 
 

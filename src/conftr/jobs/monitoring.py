@@ -186,7 +186,7 @@ def _counted(
 
 
 def _grown(before: Observed, read: _Counted) -> Observed:
-    """With those rows that were not counted yet; labels count when they come."""
+    """Add the rows that were not counted yet; labels count when they come."""
     known, ids = np.flatnonzero(read.known), read.ids
     counted = before.counted.with_file(read.digests, read.columns, ids)
     named = read.digests[known] + read.columns["label"][known].astype(np.uint64) * row_digests.STEP

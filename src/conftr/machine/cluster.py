@@ -70,7 +70,7 @@ class Here:
         return self.most
 
     def cores(self) -> int:
-        """Those of this process."""
+        """The cores of this process."""
         return cores()
 
     def run(
@@ -80,7 +80,7 @@ class Here:
         *,
         ahead: int | None = None,  # noqa: ARG002
     ) -> Iterator[tuple[int, R]]:
-        """In order."""
+        """Run tasks in order."""
         return ((number, task(item)) for number, item in enumerate(items))
 
 
@@ -104,14 +104,14 @@ class Cluster:
         return max(1, min(self.most, models // self.cores()))
 
     def cores(self) -> int:
-        """Those of all machines that are there now."""
+        """The cores of all machines that belong to the cluster now."""
         ray = _ray()
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def run(
         self, task: Callable[[T], R], items: Iterable[T], *, ahead: int | None = None
     ) -> Iterator[tuple[int, R]]:
-        """As they come. Two tasks a core are under way at a time; items are drawn as needed."""
+        """Give results as they come. Two tasks a core are under way; items are drawn as needed."""
         ray = _ray()
         perform = ray.remote(_perform).options(
             num_cpus=1, max_retries=_RETRIES, runtime_env={"env_vars": _environment()}

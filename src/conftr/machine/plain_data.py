@@ -168,7 +168,7 @@ def _is_off(held: Any, default: Any) -> bool:
 
 
 def _canonical(value: Json) -> Json:
-    """With 1.0 written as 1: which of them a field holds depends on who typed it."""
+    """Write 1.0 as 1: which of them a field holds depends on who typed it."""
     if isinstance(value, dict):
         return {name: _canonical(item) for name, item in value.items()}
     if isinstance(value, list):

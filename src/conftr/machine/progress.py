@@ -16,7 +16,7 @@ class Display(Protocol):
     """What a run reports to."""
 
     def step(self, task: str, done: int, total: int) -> None:
-        """So much of a task is done, in epochs or folds; 0 when it begins."""
+        """Say how much of a task is done, in epochs or folds; 0 when it begins."""
 
     def note(self, message: str) -> None:
         """Something the user should know."""

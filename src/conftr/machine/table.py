@@ -17,7 +17,7 @@ class Table(NamedTuple):
 
 
 def markdown(table: Table) -> str:
-    """As Markdown, with title and remarks."""
+    """Write a table as Markdown, with title and remarks."""
     return "\n\n".join([f"**{table.title}**", markdown_table(table), *table.remarks]) + "\n"
 
 
@@ -28,7 +28,7 @@ def markdown_table(table: Table) -> str:
 
 
 def draw(table: Table) -> Any:
-    """As a rich table."""
+    """Draw a table with rich."""
     from rich.table import Table as Drawn
 
     remarks = "\n".join(table.remarks) or None

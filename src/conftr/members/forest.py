@@ -179,7 +179,7 @@ class Trees:
         return tree
 
     def files(self) -> Files:
-        """One file of arrays."""
+        """Give one file of arrays."""
         arrays = {
             "feature": self.feature,
             "threshold": self.threshold,

@@ -52,7 +52,7 @@ class Reader(Protocol):
         """Inputs of n rows, with a first axis over rows."""
 
     def to_json(self) -> Json:
-        """As plain data."""
+        """Give it as plain data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class FittedMember:
         return self.answers(self.reader.encode(x))
 
     def answers(self, inputs: Any) -> Numbers:
-        """The same, of rows that `reader` has encoded; a single model's as they are."""
+        """Log-probabilities of rows that `reader` has encoded; a single model's as they are."""
         return averaged([model.logits(inputs) for model in self.models])
 
     def out_of_fold(self, inputs: Any, folds: Sequence[Fold]) -> Numbers:

@@ -42,7 +42,7 @@ class AsGiven:
         return Given(x)
 
     def to_json(self) -> Any:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "as given"}
 
 
@@ -71,7 +71,7 @@ class Encoded:
 
     @classmethod
     def learn(cls, x: Any) -> Encoded:
-        """From training rows."""
+        """Learn from training rows."""
         columns = FrameColumns.learn(x)
         return cls(columns, Spread.learn(columns.encode(x), columns.levels))
 
@@ -80,7 +80,7 @@ class Encoded:
         return Given(self.spread.encode(self.columns.encode(x)))
 
     def to_json(self) -> Any:
-        """As plain data."""
+        """Give it as plain data."""
         return {"kind": "encoded"} | self.columns.to_json()
 
 

@@ -76,11 +76,11 @@ class Findings:
 
     @property
     def evidence(self) -> float:
-        """Of the stream that says most; the alarm is given at 1 / level."""
+        """The evidence of the stream that says most; the alarm is given at 1 / level."""
         return max((finding.evidence for finding in self.found), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Give it as plain data."""
         return {"alarm": self.alarm, "evidence": self.evidence, **asdict(self)}
 
 

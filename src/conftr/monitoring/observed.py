@@ -64,7 +64,7 @@ class CountedRows:
         columns: Mapping[str, npt.NDArray[Any]],
         ids: Any = None,
     ) -> CountedRows:
-        """With those rows of a file that were not counted yet."""
+        """Add the rows of a file that were not counted yet."""
         fresh = self.new(digests, ids)
         grown = {
             name: np.concatenate([column, np.asarray(columns[name])[fresh].astype(column.dtype)])

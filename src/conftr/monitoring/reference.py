@@ -51,7 +51,7 @@ class Reference:
 
     @classmethod
     def of(cls, clf: Any, evidence: Evidence | None) -> Reference:
-        """From a fitted classifier and what it showed on test rows."""
+        """Make the reference of a fitted classifier and of what it showed on test rows."""
         names = tuple(str(name) for name in clf.classes_.tolist())
         tests = None if evidence is None else _tests(evidence, clf.alpha_)
         return cls(names, clf.alpha_, clf.calibration_, tests)

@@ -29,7 +29,7 @@ _TRIALS = 5
 
 
 def _estimators(dataset: str, method: str) -> list[str]:
-    """Those that differ: the nearest one of a batch's scores is the order statistic."""
+    """The estimators that differ: the nearest one of a batch's scores is the order statistic."""
     batch = run(dataset, method).training.plan["batch_size"]
     return [words for words in _ESTIMATORS if round(_SHARES.get(words, 1) * (batch // 2)) > 1]
 

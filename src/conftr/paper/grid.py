@@ -84,7 +84,7 @@ def _values(method: str) -> dict[str, Sequence[Any]]:
 
 
 def _on(dataset: str, grid: SettingsFile) -> SettingsFile:
-    """With the network, epochs and alpha of a dataset."""
+    """Complete settings by the network, epochs and alpha of a dataset."""
     known = settings_of(dataset)
     return replace(
         grid, shared=known.shared, alphas=known.alphas[:1], methods=tuple(grid.by_method)

@@ -93,7 +93,7 @@ def group_of(evidence: Evidence) -> Integers:
 
 
 def tallies(evidence: Evidence, alpha: float, candidate: int = 0) -> list[Tally]:
-    """One for each calibration group."""
+    """A tally for each calibration group."""
     sizes = evidence.calibration_sizes
     sets, count = evidence.sets(candidate, alpha), len(sizes)
     tests, hits, totals = _sums(sets, evidence.labels, group_of(evidence), count)
@@ -118,7 +118,7 @@ class ClassTally(NamedTuple):
 
 
 def class_tallies(evidence: Evidence, alpha: float) -> list[ClassTally]:
-    """One for each class."""
+    """A tally for each class."""
     n_cal = sum(evidence.calibration_sizes)
     return [
         ClassTally(name, t, h, s, float(coverage_law(n_cal, t, alpha)[h]))

@@ -15,7 +15,7 @@ _FINEST = -12  # the power of ten below which only the user's own alpha is a sto
 
 
 def stops(alpha: float) -> list[float]:
-    """From the weakest promise to the strongest: .5 or a larger alpha to .001 or a smaller one."""
+    """The alphas of the slider, from .5 (or a larger one of the user) down to .001 (or smaller)."""
     lowest = min(-3, max(_FINEST, math.floor(math.log10(alpha))))
     steps = [
         float(Decimal(mantissa).scaleb(decade - 1))

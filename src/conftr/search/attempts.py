@@ -93,7 +93,7 @@ class Attempt(NamedTuple):
 
     @property
     def program(self) -> Attempt:
-        """Equal for attempts that can share a compiled program."""
+        """The attempt without its numbers: equal for those that can share a compiled program."""
         training = self.training
         optimiser = space.program_of(training.plan["optimiser"])
         return self._replace(
@@ -106,7 +106,7 @@ class Attempt(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """In what it may differ from others of its program."""
+        """The numbers in which it may differ from others of its program."""
         of_objective = space.numbers(self.training.objective)
         return of_objective | space.numbers(self.training.plan["optimiser"])
 

@@ -48,7 +48,7 @@ class Cost(NamedTuple):
     cores: int
 
     def words(self) -> str:
-        """In one line."""
+        """Say it in one line."""
         known = f" ({self.known} trainings are done)" if self.known else ""
         return (
             f"{self.configurations} configurations{known}, {self.programs} compiled programs, "

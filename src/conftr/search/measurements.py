@@ -53,7 +53,7 @@ class Measurements:
     seconds: float = 30.0
 
     def known(self, attempts: Sequence[Attempt]) -> Sizes:
-        """Those that have a file."""
+        """The sizes of the attempts that have a file."""
         files = {attempt: self.file(attempt) for attempt in attempts}
         contents = {
             attempt: json.loads(file.read_text())

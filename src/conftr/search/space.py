@@ -93,7 +93,7 @@ def numbers(described: Part) -> dict[str, Any]:
 
 
 def program_of(described: Part) -> Part:
-    """The same for all values that differ in such numbers alone."""
+    """A value without such numbers: equal for all that differ in them alone."""
     free = _traced(described.kind)
     return described.replace(**{name: free[name] for name in numbers(described)})
 

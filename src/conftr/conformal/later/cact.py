@@ -95,7 +95,7 @@ class CaCT:
         checks.number(self.every, "every", at_least=1)
 
     def start(self, classes: int) -> CaCTState:
-        """No multipliers, and penalties as they begin.
+        """The state without multipliers, with penalties as they begin.
 
         Args:
             classes: K.

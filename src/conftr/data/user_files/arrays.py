@@ -61,7 +61,7 @@ def read(path: Path, name: str | None = None) -> Array:
 
 
 def blocks(path: Path, name: str | None = None, *, rows: int) -> Iterator[Array]:
-    """So many rows at a time. An array stored column by column has to be read whole for that."""
+    """Read some rows at a time. An array stored column by column has to be read whole for that."""
     known = header(path, name)
     n = known.shape[0]
     if known.by_columns:

@@ -64,7 +64,7 @@ def notes(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def not_to_be_read(frame: pl.DataFrame, categories: Collection[str]) -> pl.DataFrame:
-    """The same frame; declared categories that look like sentences have polars' type for them.
+    """Give declared categories that look like sentences polars' type of categories.
 
     Texts are recognised among strings, and what the user says to be names must not be.
     """

@@ -166,7 +166,7 @@ def read_pictures(
 
 
 def _of_folder(given: Listed, path: Path) -> Listed:
-    """Those pictures of a folder that have a class."""
+    """The pictures of a folder that have a class."""
     names = given.labels.drop_nulls().unique().to_list()
     if len(names) < 2:
         deeper = f" {given.notes[0].capitalize()}" if given.notes else ""
