@@ -24,7 +24,7 @@ from conftr.members.member import FittedMember, Fold, Member, MemberRows, Number
 Report: TypeAlias = Callable[[str, int, int], None]
 
 FOLDS = 5
-FAULTS = (ValueError, TypeError, ArithmeticError, MemoryError)  # of a member on the data
+_FAULTS = (ValueError, TypeError, ArithmeticError, MemoryError)  # of a member on the data
 
 
 class CrossFitted(NamedTuple):
@@ -118,7 +118,7 @@ def cross_fit(
             fitted += fit(member, rows, folds, seed, report, until if fitted else float("inf"))
         except TimeIsUp:
             left.append(LeftOut(member.name, "time was up"))
-        except FAULTS as fault:
+        except _FAULTS as fault:
             if len(members) == 1:
                 raise
             left.append(LeftOut(member.name, str(fault)))
@@ -245,7 +245,7 @@ def _fit_part(
             seed=seed + part.folds[0] if alone else seed,
             progress=lambda *_: None,
         )
-    except FAULTS as fault:
+    except _FAULTS as fault:
         return _Done([], [], fault, time.monotonic() - begun)
     alike = [member.reader is rows.reader for member in fitted]
     return _Done(fitted, alike, None, time.monotonic() - begun)

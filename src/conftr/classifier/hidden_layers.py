@@ -20,7 +20,7 @@ from conftr.members.member import Fold, Numbers
 from conftr.training import TrainingSet
 from conftr.training.models import Array, Key
 
-WIDTH = 16
+_WIDTH = 16
 
 
 class TrainedLayer(NamedTuple):
@@ -41,11 +41,11 @@ class ResidualLayer:
 
     def init(self, key: Key, /) -> tuple[Any, Any]:
         """A random V; U is 0, so that before training the head is its input s."""
-        inner = jax.random.normal(key, (self.inputs, WIDTH)) / np.sqrt(self.inputs)
+        inner = jax.random.normal(key, (self.inputs, _WIDTH)) / np.sqrt(self.inputs)
         params = {
             "inner": inner,
-            "shift": jnp.zeros(WIDTH),
-            "outer": jnp.zeros((WIDTH, self.classes)),
+            "shift": jnp.zeros(_WIDTH),
+            "outer": jnp.zeros((_WIDTH, self.classes)),
             "bias": jnp.zeros(self.classes),
         }
         return params, ()
@@ -59,7 +59,7 @@ class ResidualLayer:
 
 def parameters(members: int, classes: int) -> int:
     """How many numbers a hidden layer has."""
-    return (members * classes + 1) * WIDTH + (WIDTH + 1) * classes
+    return (members * classes + 1) * _WIDTH + (_WIDTH + 1) * classes
 
 
 def train(

@@ -157,7 +157,7 @@ def side_by_side(
             trial_keys(seed, 1)[np.zeros(len(trials), int)],
             model,
             data,
-            objective_for(alpha, classes, plan.batch_size),
+            _objective_for(alpha, classes, plan.batch_size),
             plan,
             rows=np.stack([rows for _, rows in trials]),
             vary={
@@ -180,7 +180,7 @@ def _kept(
     return Matrix(aim, matrices.mean(axis=0), biases.mean(axis=0), logits)
 
 
-def objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
+def _objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
     """Conformal training beside cross-entropy; a batch too small for alpha trains for a larger."""
     trained = max(alpha, min(0.5, 2 * _BEYOND / batch_size))
     return ConfTr(

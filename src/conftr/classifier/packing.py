@@ -45,10 +45,10 @@ Json: TypeAlias = Any
 Files: TypeAlias = dict[str, bytes]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
-SETTINGS = "settings.json"
+_SETTINGS = "settings.json"
 CALIBRATION, THRESHOLDS = "calibration.safetensors", "thresholds.csv"
 SHOWN, SHOWN_ARRAYS = "evidence.json", "evidence.safetensors"
-KNOWN = "known_rows.safetensors"
+_KNOWN = "known_rows.safetensors"
 
 # What `fit` leaves behind that is plain data.
 _FITTED = (
@@ -86,13 +86,13 @@ def pack(clf: ConformalClassifier, evidence: Evidence | None) -> Files:
     except MemberError as fault:
         raise ArtefactError(str(fault)) from None
     files |= {
-        SETTINGS: json_bytes(_settings(clf, evidence)),
+        _SETTINGS: json_bytes(_settings(clf, evidence)),
         CALIBRATION: _calibration_bytes(clf.calibration_),
         THRESHOLDS: _thresholds(clf),
     }
     if hasattr(clf, "known_rows_"):
         known = clf.known_rows_
-        files[KNOWN] = _tensors({"digests": known.digests, "whole": np.array([known.whole])})
+        files[_KNOWN] = _tensors({"digests": known.digests, "whole": np.array([known.whole])})
     return files | ({} if evidence is None else _pack_evidence(evidence))
 
 
@@ -128,11 +128,11 @@ def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
     Args:
         build: Makes the network of PyTorch that is among its members, if one is.
     """
-    settings = json.loads(files[SETTINGS])
+    settings = json.loads(files[_SETTINGS])
     clf = ConformalClassifier(**_parameters(settings["parameters"]))
     if clf.head not in HEADS:
         raise ArtefactError(
-            f"{SETTINGS} must name as head one of {', '.join(HEADS)}; it has {clf.head!r:.100}."
+            f"{_SETTINGS} must name as head one of {', '.join(HEADS)}; it has {clf.head!r:.100}."
         )
     for name in _FITTED:
         if name in settings["fitted"]:
@@ -142,8 +142,8 @@ def unpack(files: Files, build: Build | None = None) -> ConformalClassifier:
     clf.tried_ = tuple(Tried(*tried) for tried in settings["tried"])
     if settings["feature_names"] is not None:
         clf.feature_names_in_ = np.array(settings["feature_names"], object)
-    if KNOWN in files:
-        known = safetensors.numpy.load(files[KNOWN])
+    if _KNOWN in files:
+        known = safetensors.numpy.load(files[_KNOWN])
         clf.known_rows_ = KnownRows(known["digests"], bool(known["whole"][0]))
     by = Grouping(settings["calibration"]["kind"], settings["calibration"]["column"])
     names, classes = settings["calibration"]["names"], clf.classes_.tolist()
@@ -300,7 +300,7 @@ def _calibration(by: Grouping, group_names: Json, content: bytes, classes: int) 
         raise ArtefactError(f"{CALIBRATION} must hold a list of numbers as scores; some are none.")
     groups = {"all": 1, "class": classes}.get(by.kind, len(names))
     if not len(set(names)) == len(names) == groups:
-        raise ArtefactError(f"{SETTINGS} must name each group of {CALIBRATION} once: {names}.")
+        raise ArtefactError(f"{_SETTINGS} must name each group of {CALIBRATION} once: {names}.")
     if sizes.shape != (len(names),) or (sizes < 0).any() or sizes.sum() != len(scores):
         raise ArtefactError(
             f"{CALIBRATION} must hold the scores of {len(names)} groups; it has {len(scores)} "

@@ -41,8 +41,8 @@ _BITS = 2**20  # of a score that count: what differs less ties
 # Beta densities (a, b) of p-values. Low p-values, and high ones, that are more frequent than they
 # should be, by a little and by much; then values in the middle, and at both ends.
 LOW = ((1.0, 1.3), (1.0, 2.0), (1.0, 4.0), (1.0, 10.0), (0.7, 1.0), (0.4, 1.0))
-HIGH = tuple((b, a) for a, b in LOW)
-ANY = (*LOW, *HIGH, (1.5, 1.5), (3.0, 3.0), (0.7, 0.7), (0.4, 0.4))
+_HIGH = tuple((b, a) for a, b in LOW)
+ANY = (*LOW, *_HIGH, (1.5, 1.5), (3.0, 3.0), (0.7, 0.7), (0.4, 0.4))
 # By how much the odds of a miss may have grown.
 _ODDS = (1.3, 1.7, 2.5, 4.0, 8.0, 20.0)
 

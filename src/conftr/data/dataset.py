@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from conftr.data.errors import DataError
 
-SPLIT_SEED = 0
+_SPLIT_SEED = 0
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float32]
@@ -125,7 +125,7 @@ def split(examples: Examples, *sizes: int) -> tuple[Examples, ...]:
     return tuple(Examples(examples.x[rows], examples.y[rows]) for rows in places)
 
 
-def permutation(n: int, seed: int = SPLIT_SEED) -> npt.NDArray[np.intp]:
+def permutation(n: int, seed: int = _SPLIT_SEED) -> npt.NDArray[np.intp]:
     """The order in which a split takes n examples: the same on every machine and NumPy version."""
     # NumPy keeps the raw bits of a bit generator fixed for good, but not Generator.permutation.
     return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable")

@@ -89,14 +89,14 @@ def cache_root() -> Path:
 
 
 def _places(recipe: DatasetRecipe, data_dir: str | Path | None) -> Iterator[Place]:
-    root = data_root(data_dir)
+    root = _data_root(data_dir)
     if root is not None:
         yield from (Place("data folder", root / name) for name in recipe.folders)
     yield from (Place("system", folder) for folder in recipe.system)
     yield Place("cache", cache_folder(recipe))
 
 
-def data_root(data_dir: str | Path | None) -> Path | None:
+def _data_root(data_dir: str | Path | None) -> Path | None:
     """The data folder that was asked for, by argument or else by the variable CONFTR_DATA."""
     origin = "data_dir" if data_dir is not None else DATA_VARIABLE
     chosen = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)

@@ -11,8 +11,8 @@ from conftr.data.errors import DataError, need
 from conftr.data.files import File
 from conftr.data.sources import Source, Unpack
 
-CONNECT_AND_READ_SECONDS = (10, 60)
-CHUNK_BYTES = 1 << 16
+_CONNECT_AND_READ_SECONDS = (10, 60)
+_CHUNK_BYTES = 1 << 16
 WHOLE_FILE, NOT_A_BEGINNING = 200, 416
 
 
@@ -62,8 +62,8 @@ def _transfer(address: str, part: Path, bar: Bar | bool) -> None:
         start = out.tell()
         transfer = pooch.HTTPDownloader(
             progressbar=bar,
-            chunk_size=CHUNK_BYTES,
-            timeout=CONNECT_AND_READ_SECONDS,
+            chunk_size=_CHUNK_BYTES,
+            timeout=_CONNECT_AND_READ_SECONDS,
             headers=_headers(start),
             hooks={"response": _restart_unless_partial(out)},
         )

@@ -15,7 +15,7 @@ from conftr.data.errors import DataError, need
 from conftr.data.files import File
 from conftr.data.sources import Source
 
-STAGING = ".partial"
+_STAGING = ".partial"
 
 
 def obtain(recipe: DatasetRecipe, *, progress: bool = True) -> Place:
@@ -26,7 +26,7 @@ def obtain(recipe: DatasetRecipe, *, progress: bool = True) -> Place:
     # One process downloads; the others wait and then find the files there.
     with filelock.FileLock(folder / ".lock"):
         _fill(recipe, folder, progress)
-        shutil.rmtree(folder / STAGING, ignore_errors=True)
+        shutil.rmtree(folder / _STAGING, ignore_errors=True)
     return Place("cache", folder)
 
 
@@ -56,7 +56,7 @@ def _fill(recipe: DatasetRecipe, folder: Path, progress: bool) -> None:
 
 def _try(source: Source, lacking: list[File], folder: Path, progress: bool) -> list[str]:
     """Take what a source gives; what was wrong with it, if anything."""
-    staging = folder / STAGING
+    staging = folder / _STAGING
     staging.mkdir(exist_ok=True)
     try:
         source.get(lacking, staging, progress)

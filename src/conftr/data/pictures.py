@@ -24,7 +24,7 @@ from conftr.data.errors import DataError
 Pixels: TypeAlias = npt.NDArray[np.uint8]  # (..., height, width, channels)
 Shape: TypeAlias = tuple[int, ...]
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 SMALL = 64  # pixels of the longer side up to which networks of our own learn from pixels
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _MOST_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb: a quarter of a gigabyte
@@ -89,7 +89,7 @@ def _again(path: Path, shape: Shape) -> Pixels:
 
 def is_picture(name: str) -> bool:
     """Whether a file is a picture, by its name."""
-    return name.lower().endswith(SUFFIXES)
+    return name.lower().endswith(_SUFFIXES)
 
 
 def looked_at(path: Path) -> Look:
@@ -153,7 +153,7 @@ def _plain(image: Any, mode: str) -> Any:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """A picture of Pillow's, of which the beginning was read; whatever fails, fails in words."""
-    pillow = need_pillow()
+    pillow = _need_pillow()
     try:
         _check_file(path)
         with warnings.catch_warnings():
@@ -196,7 +196,7 @@ def _too_large(what: str) -> str:
     return f"unpacks to {what}, and {limit} are the most that is taken (a decompression bomb?)"
 
 
-def need_pillow() -> ModuleType:
+def _need_pillow() -> ModuleType:
     """Pillow's module of images, or words on how to get it."""
     try:
         from PIL import Image

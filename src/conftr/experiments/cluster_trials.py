@@ -63,12 +63,12 @@ def run_all(
             for specification in specifications
             if specification.training.dataset == dataset
         ]
-        train_trials(runs, workspace, executor)
+        _train_trials(runs, workspace, executor)
     for specification in specifications:
         run(specification, workspace)
 
 
-def train_trials(
+def _train_trials(
     specifications: Sequence[Specification], workspace: Workspace, executor: Executor
 ) -> None:
     """Train every trial of these runs that is not trained yet, all at once."""
@@ -76,7 +76,7 @@ def train_trials(
         tasks = list(_tasks(specifications, workspace, locks))
         names = {task.specification.training.dataset for task in tasks}
         datasets = {name: workspace.load(name) for name in names}
-        task = partial(train_trial, load=datasets.__getitem__)
+        task = partial(_train_trial, load=datasets.__getitem__)
         done, total = 0, sum(map(_epochs, tasks))
         title = f"{', '.join(sorted(names))} trials"
         for number, (trial, notes) in executor.run(task, tasks):
@@ -89,7 +89,7 @@ def train_trials(
             workspace.display.step(title, done, total)
 
 
-def train_trial(task: TrialTask, *, load: Callable[[str], Dataset]) -> TrialResult:
+def _train_trial(task: TrialTask, *, load: Callable[[str], Dataset]) -> TrialResult:
     """The task: train a trial, from its beginning."""
     notes: list[str] = []
     with warnings_noted(notes.append):

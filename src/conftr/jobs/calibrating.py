@@ -47,7 +47,7 @@ def _read_for(clf: ConformalClassifier, path: Path, roles: Roles) -> UserData:
     if inputs.pictures is not None:
         given = read_pictures(path, roles, shape=inputs.pictures)
         labels = pl.Series(roles.target or FOLDER, given.y)
-        return replace(given, y=as_classes(labels, clf.classes_.tolist()))
+        return replace(given, y=_as_classes(labels, clf.classes_.tolist()))
     read_blocks = list(blocks(path, inputs, roles))
     if read_blocks[0].labels is None:
         raise DataError(f"say with --target or --labels where the true classes of {path} are.")
@@ -64,13 +64,13 @@ def _read_for(clf: ConformalClassifier, path: Path, roles: Roles) -> UserData:
         raise DataError(f"no row of {path} has a class.")
     return UserData(
         as_taken(clf, X[rows]),
-        as_classes(labels[rows], clf.classes_.tolist()),
+        _as_classes(labels[rows], clf.classes_.tolist()),
         pl.concat(named)[rows] if named else None,
         origin(path, roles),
     )
 
 
-def as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
+def _as_classes(labels: pl.Series, classes: Sequence[Any]) -> Labels:
     """Labels of a file as classes, refused in words where one is none."""
     columns = places(labels, classes)
     unknown = labels.filter(columns < 0).cast(pl.String).unique(maintain_order=True).to_list()
@@ -170,7 +170,7 @@ def calibrate_outputs(
     classes = _columns(given, names)
     labels = pl.Series("labels", given.y)
     numbered = bool(names) and _are_places(given) and (places(labels, classes) < 0).any()
-    y = np.asarray(classes)[given.y] if numbered else as_classes(labels, classes)
+    y = np.asarray(classes)[given.y] if numbered else _as_classes(labels, classes)
     given = replace(given, y=y, X=np.asarray(given.X))
     task = replace(task, by_class=roles.by_class)
     division = divided(by_number(len(given.y), seed_of(task.seed)), task)

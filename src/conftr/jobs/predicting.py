@@ -30,7 +30,7 @@ from conftr.machine.cluster import HERE, Executor, spread
 from conftr.report.numbers import rounded
 
 # What reads data frames: columns by name.
-OF_FRAMES = (FrameColumns, TextColumns, NgramColumns, WordColumns)
+_OF_FRAMES = (FrameColumns, TextColumns, NgramColumns, WordColumns)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def predict(
         executor: Where blocks of rows are answered; what is written does not depend on it.
     """
     names = list(by_text(clf.classes_.tolist()))
-    beside = [name for name in texts_of(clf) if name not in answers.answer_columns(names)]
+    beside = [name for name in _texts_of(clf) if name not in answers.answer_columns(names)]
     request = replace(request, keep=tuple(dict.fromkeys([*beside, *request.keep])))
     answers.check(out, path, names, request.keep)
     if request.alpha is not None:
@@ -119,7 +119,7 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     taken = _pictures_of(stack)
     if taken is not None and (path.is_dir() or tables.is_table(path)):
         return Inputs(pictures=taken, classes=tuple(by_text(clf.classes_.tolist())))
-    if isinstance(stack.reader, OF_FRAMES):
+    if isinstance(stack.reader, _OF_FRAMES):
         return Inputs(stack.reader.names, stack.reader.numeric)
     if not isinstance(stack.reader, Columns) or not tables.is_table(path):
         return Inputs()
@@ -144,14 +144,14 @@ def _pictures_of(stack: Stack) -> Shape | None:
     return None
 
 
-def texts_of(clf: ConformalClassifier) -> tuple[str, ...]:
+def _texts_of(clf: ConformalClassifier) -> tuple[str, ...]:
     """The columns of texts that a classifier takes."""
     return tuple(getattr(clf.candidates_[0].stack.reader, "texts", ()))
 
 
 def as_taken(clf: ConformalClassifier, X: Any) -> Any:
     """Rows as the classifier takes them: a frame if it learned from one, else an array."""
-    return X if isinstance(clf.candidates_[0].stack.reader, OF_FRAMES) else np.asarray(X)
+    return X if isinstance(clf.candidates_[0].stack.reader, _OF_FRAMES) else np.asarray(X)
 
 
 def group_column(clf: ConformalClassifier) -> str | None:
@@ -210,7 +210,9 @@ def _frames(
     inputs = inputs_of(clf, path, [roles.target, roles.groups, *request.keep])
     rows = CELLS // max(len(clf.classes_), _width(clf)) + 1
     read_blocks = blocks(path, inputs, roles, keep=request.keep, rows=rows)
-    for _, (frame, counted) in spread(partial(answered, clf, path, request), read_blocks, executor):
+    for _, (frame, counted) in spread(
+        partial(_answered, clf, path, request), read_blocks, executor
+    ):
         tally.add(counted)
         progress(tally.rows)
         yield frame
@@ -223,7 +225,7 @@ def _width(clf: ConformalClassifier) -> int:
     return sum(reader.width for reader in readers.values() if isinstance(reader, wide))
 
 
-def answered(
+def _answered(
     clf: ConformalClassifier, path: Path, request: Request, block: RowBlock
 ) -> tuple[pl.DataFrame, Counts]:
     """The task: the answers to some rows, and what was counted on them."""
@@ -232,7 +234,7 @@ def answered(
     rows = clf.calibration_.places(block.groups, len(logits))
     sets = _sets(clf, scores, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
-    tally.long += long_texts(block.X, texts_of(clf))
+    tally.long += long_texts(block.X, _texts_of(clf))
     frame = answers.frame(
         block.first,
         sets,

@@ -101,7 +101,7 @@ class Network:
     ) -> list[FittedMember]:
         """Train all networks side by side; those that diverge are left out."""
         rows = _by_words(rows) if self.words else rows
-        encoding = encoding_of(rows.reader, rows.inputs, bins=self.bins)
+        encoding = _encoding_of(rows.reader, rows.inputs, bins=self.bins)
         inputs = encoding.encode(rows.inputs)
         size = min(len(fold.train) for fold in folds)
         model, plan = self._model(encoding, rows.classes, size), self._plan(size)
@@ -271,7 +271,9 @@ def _by_words(rows: MemberRows) -> MemberRows:
     return rows.read_by(WordColumns.learn(rows.X, list(rows.reader.texts)))
 
 
-def encoding_of(reader: codes.Matrix | WordColumns, inputs: Any, *, bins: bool = False) -> Encoding:
+def _encoding_of(
+    reader: codes.Matrix | WordColumns, inputs: Any, *, bins: bool = False
+) -> Encoding:
     """How networks see rows that a reader has read."""
     if isinstance(reader, Images):
         return reader
@@ -298,7 +300,7 @@ def seen_rows(x: Any, texts: Sequence[str] | None = None) -> SeenRows:
     """
     reader = codes.learn(x, texts)
     read = reader.encode(x)
-    encoding = encoding_of(reader, read)
+    encoding = _encoding_of(reader, read)
     return SeenRows(reader, encoding, encoding.encode(read))
 
 

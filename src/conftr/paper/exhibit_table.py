@@ -9,7 +9,7 @@ from conftr.experiments.store import Record, Store
 from conftr.machine.table import RECORD, Table
 from conftr.paper.exhibits import COVERAGE, Cell, Exhibit, Line, our_number
 
-MISSING = "–"
+_MISSING = "–"
 
 
 def table_of(
@@ -65,7 +65,7 @@ def _line(
         if line.beside and _differs(cell):
             yield _text(our_number(cell, beside).mean if beside else None, cell)
     yield f"{line.run.trials} x {line.run.evaluation.splits}" + _failures(record)
-    yield named(line.run) if record else MISSING
+    yield named(line.run) if record else _MISSING
 
 
 def _cells(
@@ -82,7 +82,7 @@ def _cells(
         before = our_number(cell, against).mean if against else None
         yield _text(before, cell)
         yield text
-        yield MISSING if mean is None or not before else f"{100 * (mean / before - 1):+.1f} %"
+        yield _MISSING if mean is None or not before else f"{100 * (mean / before - 1):+.1f} %"
     else:
         yield text
 
@@ -91,7 +91,7 @@ def _text(
     value: float | None, cell: Cell, std: float | None = None, *, signed: bool = False
 ) -> str:
     if value is None:
-        return MISSING
+        return _MISSING
     digits = cell.quantity.digits
     text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
     return text if std is None else f"{text} ± {std:.{digits + 1}f}"

@@ -34,7 +34,7 @@ def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
     for name, picture in pictures.items():
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
     path.write_text(as_markdown(exhibits, store, drawn), encoding="utf-8")
-    page = as_html(exhibits, store, drawn, pictures)
+    page = _as_html(exhibits, store, drawn, pictures)
     path.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
@@ -70,7 +70,7 @@ def as_markdown(
     return "\n\n".join(blocks()) + "\n"
 
 
-def as_html(
+def _as_html(
     exhibits: Sequence[Exhibit],
     store: Store,
     drawn: Mapping[str, Mapping[str, Any]],

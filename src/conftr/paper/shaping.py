@@ -18,8 +18,8 @@ from conftr.search.text import score
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 
-OMEGA = 10.0
-WEIGHTS = (0.01, 0.05, 0.1, 0.5, 1.0)
+_OMEGA = 10.0
+_WEIGHTS = (0.01, 0.05, 0.1, 0.5, 1.0)
 EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
 VEHICLES, ANIMALS = (0, 1, 8, 9), (2, 3, 4, 5, 6, 7)
 _ALL = tuple(range(10))
@@ -34,7 +34,7 @@ def plain(dataset: str, method: str) -> Specification:
     return run(dataset, method, trials=_TRIALS.get(dataset, 5), evaluation=_MEASURED.get(dataset))
 
 
-def shrunk(dataset: str, classes: Sequence[int], omega: float = OMEGA) -> Specification:
+def _shrunk(dataset: str, classes: Sequence[int], omega: float = _OMEGA) -> Specification:
     """ConfTr with size weight omega on some of its classes."""
     weights = Shape(shrink=dict.fromkeys(classes, omega)).class_weights(_CLASSES.get(dataset, 10))
     return run(
@@ -60,12 +60,12 @@ def parted(dataset: str, name: str, matrix: Matrix, quantile: Any = None) -> Spe
     )
 
 
-def matrix_of(shape: Shape, classes: int = 10) -> Matrix:
+def _matrix_of(shape: Shape, classes: int = 10) -> Matrix:
     """A shape's loss matrix as plain data."""
     return tuple(map(tuple, shape.loss_matrix(classes).tolist()))
 
 
-def size_of(classes: Sequence[int]) -> Quantity:
+def _size_of(classes: Sequence[int]) -> Quantity:
     """Mean set size of some classes, each counting the same."""
     paths = tuple(("class_inefficiency", k) for k in classes)
     return Quantity("set size there", paths, factor=1 / len(classes))
@@ -87,11 +87,11 @@ def entering(group: str) -> Quantity:
     return Quantity("1 -> 0 %", (("groups", group, "entering"),), factor=100)
 
 
-def _shrinking(dataset: str, words: str, classes: Sequence[int], omega: float = OMEGA) -> Line:
+def _shrinking(dataset: str, words: str, classes: Sequence[int], omega: float = _OMEGA) -> Line:
     return Line(
         (NAMES[dataset], words, f"{omega:g}"),
-        shrunk(dataset, classes, omega),
-        (Cell(None, size_of(classes)), Cell(None, INEFFICIENCY)),
+        _shrunk(dataset, classes, omega),
+        (Cell(None, _size_of(classes)), Cell(None, INEFFICIENCY)),
         plain(dataset, "conftr"),
     )
 
@@ -125,7 +125,7 @@ def _kept_apart(
     entries = pairs if one_way else [*pairs, *((k, y) for y, k in pairs)]
     others = [(y, k) for y in _ALL for k in _ALL if y != k and (y, k) not in entries]
     lines = []
-    for weight in WEIGHTS:
+    for weight in _WEIGHTS:
         shape = Shape(avoid=[Avoid(y, k, weight, one_way) for y, k in pairs])
         name = f"avoid-{words.replace(' ', '').replace(',', '.')}-{weight:g}"
         cells = (
@@ -134,7 +134,7 @@ def _kept_apart(
             Cell(None, INEFFICIENCY),
         )
         against = plain(dataset, "conftr-class")
-        shaped = parted(dataset, name, matrix_of(shape))
+        shaped = parted(dataset, name, _matrix_of(shape))
         lines.append(Line((NAMES[dataset], words, f"{weight:g}"), shaped, cells, against))
     return lines
 
@@ -166,7 +166,7 @@ def separating(classes: Sequence[int], of: int = 10) -> tuple[Matrix, Matrix]:
     rest = tuple(k for k in range(of) if k not in classes)
     there = Shape(separate=[Separate(tuple(classes), rest, one_way=True)])
     back = Shape(separate=[Separate(rest, tuple(classes), one_way=True)])
-    return matrix_of(there, of), matrix_of(back, of)
+    return _matrix_of(there, of), _matrix_of(back, of)
 
 
 def _mis_covered(
@@ -200,7 +200,7 @@ def _wine_sizes(k: int) -> list[Line]:
     return [
         Line(
             (f"size weight of class {k}", f"{omega:g}"),
-            shrunk("winequality", [k], omega),
+            _shrunk("winequality", [k], omega),
             _wine_cells(),
             plain("winequality", "conftr"),
         )
@@ -221,7 +221,7 @@ def _wine_matrix(y: int, k: int, values: Sequence[float]) -> list[Line]:
 
 def _wine_cells() -> tuple[Cell, ...]:
     return (
-        *(Cell(None, size_of([k])) for k in (0, 1)),
+        *(Cell(None, _size_of([k])) for k in (0, 1)),
         *(
             Cell(None, Quantity(f"coverage {k} %", (("class_coverage", k),), factor=100))
             for k in (0, 1)
@@ -236,8 +236,8 @@ def _wine() -> list[Line]:
         *_wine_sizes(0),
         *_wine_sizes(1),
         *_wine_matrix(0, 0, (1.5, 2.0, 3.0, 4.0)),
-        *_wine_matrix(1, 0, WEIGHTS),
-        *_wine_matrix(0, 1, WEIGHTS),
+        *_wine_matrix(1, 0, _WEIGHTS),
+        *_wine_matrix(0, 1, _WEIGHTS),
     ]
 
 

@@ -23,9 +23,9 @@ def figures(evidence: Evidence) -> dict[str, Chart]:
     """Figures by `NAMES`, which are those of their files; what would be empty is left out."""
     evidence = readable(evidence, _LETTERS)
     charts = {
-        "trade_off": trade_off(evidence),
+        "trade_off": _trade_off(evidence),
         "coverage": coverage(evidence) if len(evidence.group_names) == 1 else groups(evidence),
-        "set_sizes": set_sizes(evidence),
+        "set_sizes": _set_sizes(evidence),
         "classes": classes(evidence),
     }
     if len(evidence.classes) <= _MOST:
@@ -37,7 +37,7 @@ def figures(evidence: Evidence) -> dict[str, Chart]:
     return {name: _styled(chart) for name, chart in charts.items()}
 
 
-def trade_off(evidence: Evidence) -> Chart:
+def _trade_off(evidence: Evidence) -> Chart:
     """Mean set size at every promise, of each candidate."""
     sizes = [numbers.curve(evidence, c).size.tolist() for c in range(len(evidence.candidates))]
     rows = [
@@ -104,7 +104,7 @@ def groups(evidence: Evidence) -> Chart:
     return drawn.properties(width=_WIDTH, height=_LINE * len(rows))
 
 
-def set_sizes(evidence: Evidence) -> Chart:
+def _set_sizes(evidence: Evidence) -> Chart:
     """How many sets have each size, and how many of them hold the truth."""
     sets = evidence.sets()
     held = sets[np.arange(len(sets)), evidence.labels]

@@ -34,7 +34,7 @@ def draw(evidence: Evidence) -> dict[str, bytes]:
         svg, png = io.StringIO(), io.BytesIO()
         chart.save(svg, format="svg")
         chart.save(png, format="png", scale_factor=_SHARPNESS)
-        files |= zip(names_of(name), (svg.getvalue().encode(), png.getvalue()), strict=True)
+        files |= zip(_names_of(name), (svg.getvalue().encode(), png.getvalue()), strict=True)
     return files | {PAGE: page(evidence).encode()}
 
 
@@ -42,10 +42,10 @@ def names() -> list[str]:
     """The names of all files that a report may have, the page first."""
     from conftr.report.figures import NAMES
 
-    return [PAGE, *(file for name in NAMES for file in names_of(name))]
+    return [PAGE, *(file for name in NAMES for file in _names_of(name))]
 
 
-def names_of(figure: str) -> tuple[str, str]:
+def _names_of(figure: str) -> tuple[str, str]:
     """The names of a figure's files."""
     return f"figures/{figure}.svg", f"figures/{figure}.png"
 

@@ -44,7 +44,7 @@ def rounded(ratio: float, digits: int) -> str:
     return f"{math.floor(ratio * scale + 0.5 + 1e-9) / scale:.{digits}f}"
 
 
-def first_names(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
@@ -87,7 +87,7 @@ class Tally(NamedTuple):
         return "above" if self.covered > self.high else "agrees"
 
 
-def group_of(evidence: Evidence) -> Integers:
+def _group_of(evidence: Evidence) -> Integers:
     """The calibration group of each test example, (m,): its class where each class is one."""
     return evidence.labels if evidence.groups is None else evidence.groups
 
@@ -96,7 +96,7 @@ def tallies(evidence: Evidence, alpha: float, candidate: int = 0) -> list[Tally]
     """A tally for each calibration group."""
     sizes = evidence.calibration_sizes
     sets, count = evidence.sets(candidate, alpha), len(sizes)
-    tests, hits, totals = _sums(sets, evidence.labels, group_of(evidence), count)
+    tests, hits, totals = _sums(sets, evidence.labels, _group_of(evidence), count)
     return [
         Tally(name, n, t, h, s, *chance(n, t, alpha, TAIL / count), everything=not rank(n, alpha))
         for name, n, t, h, s in zip(evidence.group_names, sizes, tests, hits, totals, strict=True)
@@ -175,14 +175,14 @@ def headline(evidence: Evidence, alpha: float) -> dict[str, str]:
         "covered": f"{covered:,}",
         "coverage": share(covered, tests + evidence.unseen),
         "known": share(covered, tests),
-        "lagging": first_names(
+        "lagging": _first_names(
             [f"{tally.name} ({share(tally.covered, tally.tests)})" for tally in lagging]
         ),
         "size": mean(sum(group.total for group in groups), tests),
         "single": share(single, tests),
         "low": share(groups[0].low, groups[0].tests),
         "high": share(groups[0].high, groups[0].tests),
-        "behind": first_names(behind),
+        "behind": _first_names(behind),
         "agreeing": f"{len(groups) - len(behind):,}",
     }
 

@@ -73,7 +73,7 @@ def narrow(
         title, sizes = f"{sweeps[0].dataset} stage {number + 1}", Sizes()
         for new in measure(attempts, measurements, executor, display, title):
             sizes |= new
-            display.show(best_so_far(list(rounds.values()), sizes))
+            display.show(_best_so_far(list(rounds.values()), sizes))
         for i, round_ in rounds.items():
             records[i][f"stage_{number + 1}"] = ranked = round_.ranked(sizes)
             left[i] = [entry["settings"] for entry in ranked[: round_.sweep.stages[number].keep]]
@@ -81,7 +81,7 @@ def narrow(
     return [{"chosen": left[i][0]} | record for i, record in enumerate(records)]
 
 
-def best_so_far(rounds: Sequence[Round], sizes: Sizes) -> Table:
+def _best_so_far(rounds: Sequence[Round], sizes: Sizes) -> Table:
     """The best of all methods, as a table."""
     ranked = [(round_.sweep.title, entry) for round_ in rounds for entry in round_.ranked(sizes)]
     best = sorted(ranked, key=lambda pair: _size(pair[1]))[:_SHOWN]

@@ -139,7 +139,7 @@ def train_together(
     epoch = jax.vmap(partial(train, program, data), in_axes=(0, 0, None if common else 0))
     seen: Any = batches if common else stack(batches)
     trained, losses = epoch(stack(settings), stack(carries), seen)
-    return unstack(trained, len(carries)), losses
+    return _unstack(trained, len(carries)), losses
 
 
 def mesh_of(devices: Sequence[Any]) -> Mesh:
@@ -178,7 +178,7 @@ def stack(trees: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def unstack(tree: Tree, count: int) -> list[Tree]:
+def _unstack(tree: Tree, count: int) -> list[Tree]:
     """The trees that `stack` made one of."""
     return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(count)]
 

@@ -15,17 +15,17 @@ from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.downloads import web
 from conftr.data.files import File
 
-TRAIN = File(
+_TRAIN = File(
     "heatmap_features_train_all.csv",
     40_983,
     "sha256:05d2a5c0e5e4f376c09aa797c01d45c0f6c11e0f160b8b275bfccfe2b6d9d933",
 )
-TEST = File(
+_TEST = File(
     "heatmap_features_test.csv",
     19_539,
     "sha256:d58353c2b442084af72d234bfc8fcefa068ee3d6cb78be17c80971ef927562a0",
 )
-TRUTH = File(
+_TRUTH = File(
     "GT.csv",
     3_676,
     "sha256:cd83dc7803863e26390c1d0b3b7a093bc57adf18285975c1f54378ee7550f009",
@@ -34,13 +34,13 @@ HOST = (
     "https://raw.githubusercontent.com/arjunvekariyagithub/camelyon16-grand-challenge/"
     "fb453f91e792dc58f759e840d101e284377581ee/camelyon16/postprocess/"
 )
-SIZES = (100, 30)
+_SIZES = (100, 30)
 
 
 def build(read: Read) -> Dataset:
     """Training slides train; the shuffled test slides calibrate and test."""
-    train = training_slides(read(TRAIN.name))
-    cal, test = split(challenge_slides(read(TEST.name), read(TRUTH.name)), *SIZES)
+    train = training_slides(read(_TRAIN.name))
+    cal, test = split(challenge_slides(read(_TEST.name), read(_TRUTH.name)), *_SIZES)
     return Dataset(
         "camelyon",
         *train,
@@ -71,14 +71,14 @@ def _table(contents: bytes) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]
 CAMELYON = DatasetRecipe(
     "camelyon",
     build,
-    files=(TRAIN, TEST, TRUTH),
+    files=(_TRAIN, _TEST, _TRUTH),
     folders=("camelyon",),
     sources=(
         web(
             {
-                TRAIN.name: f"{HOST}features/{TRAIN.name}",
-                TEST.name: f"{HOST}features/{TEST.name}",
-                TRUTH.name: f"{HOST}{TRUTH.name}",
+                _TRAIN.name: f"{HOST}features/{_TRAIN.name}",
+                _TEST.name: f"{HOST}features/{_TEST.name}",
+                _TRUTH.name: f"{HOST}{_TRUTH.name}",
             }
         ),
     ),

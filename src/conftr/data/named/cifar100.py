@@ -10,14 +10,14 @@ from conftr.data.files import File
 from conftr.data.formats import Bytes, cifar_records
 from conftr.data.sources import picking
 
-TRAIN = File("train.bin", 50_000 * 3_074)
-TEST = File("test.bin", 10_000 * 3_074)
+_TRAIN = File("train.bin", 50_000 * 3_074)
+_TEST = File("test.bin", 10_000 * 3_074)
 
-ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
-ARCHIVE_CHECKSUM = "md5:03b5dce01913d631647c71ecec9e9cb8"
-ARCHIVE_FOLDER = "cifar-100-binary"
+_ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
+_ARCHIVE_CHECKSUM = "md5:03b5dce01913d631647c71ecec9e9cb8"
+_ARCHIVE_FOLDER = "cifar-100-binary"
 
-CALIBRATION = 5_000
+_CALIBRATION = 5_000
 COARSE = {
     "aquatic mammals": ("beaver", "dolphin", "otter", "seal", "whale"),
     "fish": ("aquarium_fish", "flatfish", "ray", "shark", "trout"),
@@ -40,7 +40,7 @@ COARSE = {
     "vehicles 1": ("bicycle", "bus", "motorcycle", "pickup_truck", "train"),
     "vehicles 2": ("lawn_mower", "rocket", "streetcar", "tank", "tractor"),
 }
-HUMAN_MADE = (
+_HUMAN_MADE = (
     "food containers",
     "household electrical devices",
     "household furniture",
@@ -54,13 +54,13 @@ CLASSES = tuple(sorted(name for members in COARSE.values() for name in members))
 
 def build(read: Read) -> Dataset:
     """The hundred classes; calibration is cut off the shuffled training images."""
-    pool = examples(read(TRAIN.name))
-    train, cal = split(pool, len(pool.y) - CALIBRATION, CALIBRATION)
+    pool = examples(read(_TRAIN.name))
+    train, cal = split(pool, len(pool.y) - _CALIBRATION, _CALIBRATION)
     return Dataset(
         "cifar100",
         *train,
         *cal,
-        *examples(read(TEST.name)),
+        *examples(read(_TEST.name)),
         classes=CLASSES,
         groups=groups(),
         normalisation=whiten(train.x),
@@ -70,7 +70,7 @@ def build(read: Read) -> Dataset:
 def groups() -> dict[str, tuple[int, ...]]:
     """Human-made and natural things, as the paper divides them, and the 20 coarse classes."""
     coarse = {name: indices(CLASSES, members) for name, members in COARSE.items()}
-    made = sorted(k for name in HUMAN_MADE for k in coarse[name])
+    made = sorted(k for name in _HUMAN_MADE for k in coarse[name])
     natural = sorted(set(range(len(CLASSES))) - set(made))
     return {"human-made": tuple(made), "natural": tuple(natural), **coarse}
 
@@ -96,13 +96,13 @@ def _check_coarse(classes: Bytes) -> None:
 CIFAR100 = DatasetRecipe(
     "cifar100",
     build,
-    files=(TRAIN, TEST),
-    folders=("cifar100", ARCHIVE_FOLDER),
+    files=(_TRAIN, _TEST),
+    folders=("cifar100", _ARCHIVE_FOLDER),
     sources=(
         web_archive(
-            ARCHIVE,
-            ARCHIVE_CHECKSUM,
-            picking({f"{ARCHIVE_FOLDER}/{file.name}": file.name for file in (TRAIN, TEST)}),
+            _ARCHIVE,
+            _ARCHIVE_CHECKSUM,
+            picking({f"{_ARCHIVE_FOLDER}/{file.name}": file.name for file in (_TRAIN, _TEST)}),
         ),
     ),
     megabytes=169,

@@ -6,8 +6,8 @@ from conftr.data.dataset import Dataset, Examples, centre, labels, split
 from conftr.data.dataset_recipes import DatasetRecipe, Read
 from conftr.data.errors import need
 
-SIZES = (1197, 300, 300)
-BRIGHTEST = 16
+_SIZES = (1197, 300, 300)
+_BRIGHTEST = 16
 
 
 def build(_: Read) -> Dataset:
@@ -15,7 +15,7 @@ def build(_: Read) -> Dataset:
     datasets = need("sklearn.datasets", package="scikit-learn", purpose="The dataset 'digits'")
     digits = datasets.load_digits()
     images = digits.images.astype(np.uint8)[..., None]
-    train, cal, test = split(Examples(images, labels(digits.target)), *SIZES)
+    train, cal, test = split(Examples(images, labels(digits.target)), *_SIZES)
     return Dataset(
         "digits",
         *train,
@@ -23,7 +23,7 @@ def build(_: Read) -> Dataset:
         *test,
         classes=tuple("0123456789"),
         groups={"even": (0, 2, 4, 6, 8), "odd": (1, 3, 5, 7, 9), "2": (2,)},
-        normalisation=centre(BRIGHTEST),
+        normalisation=centre(_BRIGHTEST),
     )
 
 

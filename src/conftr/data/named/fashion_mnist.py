@@ -17,18 +17,18 @@ from conftr.data.formats import idx_examples
 from conftr.data.packages import debian
 from conftr.data.sources import picking
 
-TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a")
-TRAIN_LABELS = File("train-labels-idx1-ubyte", 60_008, "md5:9018921c3c673c538a1fc5bad174d6f9")
-TEST_IMAGES = File("t10k-images-idx3-ubyte", 7_840_016, "md5:8181f5470baa50b63fa0f6fddb340f0a")
-TEST_LABELS = File("t10k-labels-idx1-ubyte", 10_008, "md5:15d484375f8d13e6eb1aabb0c3f46965")
-FILES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+_TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a")
+_TRAIN_LABELS = File("train-labels-idx1-ubyte", 60_008, "md5:9018921c3c673c538a1fc5bad174d6f9")
+_TEST_IMAGES = File("t10k-images-idx3-ubyte", 7_840_016, "md5:8181f5470baa50b63fa0f6fddb340f0a")
+_TEST_LABELS = File("t10k-labels-idx1-ubyte", 10_008, "md5:15d484375f8d13e6eb1aabb0c3f46965")
+FILES = (_TRAIN_IMAGES, _TRAIN_LABELS, _TEST_IMAGES, _TEST_LABELS)
 
 HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-PACKAGE = "dataset-fashion-mnist"
-INSTALLED = "usr/share/datasets/fashion-mnist"
-CALIBRATION = 5_000
+_PACKAGE = "dataset-fashion-mnist"
+_INSTALLED = "usr/share/datasets/fashion-mnist"
+_CALIBRATION = 5_000
 TAIL = 100
-CLASSES = (
+_CLASSES = (
     "t-shirt",
     "trouser",
     "pullover",
@@ -44,15 +44,15 @@ CLASSES = (
 
 def build(read: Read) -> Dataset:
     """The ten kinds of clothes; calibration is cut off the shuffled training images."""
-    train = idx_examples(read(TRAIN_IMAGES.name), read(TRAIN_LABELS.name))
-    train, cal = split(train, len(train.y) - CALIBRATION, CALIBRATION)
+    train = idx_examples(read(_TRAIN_IMAGES.name), read(_TRAIN_LABELS.name))
+    train, cal = split(train, len(train.y) - _CALIBRATION, _CALIBRATION)
     return Dataset(
         "fashion-mnist",
         *train,
         *cal,
-        *idx_examples(read(TEST_IMAGES.name), read(TEST_LABELS.name)),
-        classes=CLASSES,
-        groups={"shirt": indices(CLASSES, ["shirt"])},
+        *idx_examples(read(_TEST_IMAGES.name), read(_TEST_LABELS.name)),
+        classes=_CLASSES,
+        groups={"shirt": indices(_CLASSES, ["shirt"])},
         normalisation=centre(255),
     )
 
@@ -79,16 +79,16 @@ FASHION_MNIST = DatasetRecipe(
     build,
     files=FILES,
     folders=("fashion-mnist", "FashionMNIST/raw"),
-    system=(Path("/") / INSTALLED,),
+    system=(Path("/") / _INSTALLED,),
     sources=(
         web({file.name: f"{HOST}{file.name}.gz" for file in FILES}),
         debian(
-            PACKAGE,
-            picking({f"./{INSTALLED}/{file.name}.gz": f"{file.name}.gz" for file in FILES}),
+            _PACKAGE,
+            picking({f"./{_INSTALLED}/{file.name}.gz": f"{file.name}.gz" for file in FILES}),
         ),
     ),
     megabytes=30.9,
-    by_hand=f"on Debian and its kin, run `apt-get install {PACKAGE}`; it is found by itself.",
+    by_hand=f"on Debian and its kin, run `apt-get install {_PACKAGE}`; it is found by itself.",
 )
 FASHION_MNIST_LONG_TAIL = replace(
     FASHION_MNIST, name="fashion-mnist-long-tail", build=build_long_tail

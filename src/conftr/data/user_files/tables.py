@@ -18,7 +18,7 @@ import polars as pl
 
 from conftr.data.errors import DataError
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing value is written
+_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing value is written
 _SEPARATORS = (",", ";", "\t", "|")
 _BLANK = re.compile(rb"\n(?: *\r?\n)+|\A *\r?\n|\n +\Z")
 _BYTES, _LONGEST = 4 * 2**20, 64 * 2**20  # of a CSV file: read at a time, and of a single row
@@ -42,7 +42,7 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
         return pl.read_csv(
             source,
             separator=separator,
-            null_values=list(MISSING),
+            null_values=list(_MISSING),
             infer_schema_length=None,
             glob=False,
             schema_overrides=dict.fromkeys(texts, pl.String),
@@ -97,7 +97,7 @@ def parsed(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
     What is missing is neither: nothing but blanks, NA and its like. Infinity is no number.
     """
     bare = texts.str.strip_chars()
-    bare = bare.set(bare.is_in(MISSING), None)
+    bare = bare.set(bare.is_in(_MISSING), None)
     numbers = bare.cast(pl.Float64, strict=False)
     return numbers, bare.is_not_null() & ~numbers.is_finite().fill_null(False)
 
@@ -140,7 +140,7 @@ def _scan(path: Path) -> pl.LazyFrame:
     return pl.scan_csv(
         path,
         separator=_separator(path),
-        null_values=list(MISSING),
+        null_values=list(_MISSING),
         infer_schema=False,
         glob=False,
     )
@@ -167,7 +167,7 @@ def _pieces(path: Path, names: Sequence[str]) -> Iterator[pl.DataFrame]:
                     header + rows,
                     columns=names,
                     separator=separator,
-                    null_values=list(MISSING),
+                    null_values=list(_MISSING),
                     infer_schema=False,
                 )
                 done += text.count(b"\n", 0, end)
