@@ -163,7 +163,7 @@ def finish(
 
 def described(fitted: FittedStack, n: int) -> DescribedStack:
     """What a classifier keeps of a stack that was fitted on n training rows."""
-    left = _told_left_out(fitted.left_out)
+    left = _left_out_in_words(fitted.left_out)
     if fitted.chosen is None:
         (member,) = fitted.stack.members
         words = f"{member.words}, fitted on {n:,} examples." if n else f"{member.words}, as given."
@@ -182,11 +182,11 @@ def described(fitted: FittedStack, n: int) -> DescribedStack:
     return DescribedStack(tuple(compared), tuple(tried), _dial(fitted), fitted.chosen.why + left)
 
 
-def _told_left_out(skipped: Sequence[LeftOut]) -> str:
+def _left_out_in_words(skipped: Sequence[LeftOut]) -> str:
     """A sentence for each reason, with all members that were left out for it."""
     by_reason: dict[str, list[str]] = {}
-    for one in skipped:
-        by_reason.setdefault(one.why.rstrip("."), []).append(one.name)
+    for member in skipped:
+        by_reason.setdefault(member.why.rstrip("."), []).append(member.name)
     return "".join(
         f" {', '.join(names)} {'was' if len(names) == 1 else 'were'} left out: {why}."
         for why, names in by_reason.items()

@@ -190,13 +190,13 @@ class WordColumns(_BesideTexts):
     def learn(cls, x: Any, texts: Sequence[str]) -> WordColumns:
         """Learn from training rows and the names of their columns of texts."""
         opened = frames.opened(x)
-        found = {name: WordOrder.learn(cleaned(opened[name])) for name in texts}
-        return cls(tuple(opened.columns), _table(opened, texts), found)
+        columns = {name: WordOrder.learn(cleaned(opened[name])) for name in texts}
+        return cls(tuple(opened.columns), _table(opened, texts), columns)
 
     @property
     def inputs(self) -> tuple[int, int]:
         """The shape of one row: places of words, and numbers of a vector."""
-        shapes = [own.inputs for own in self.texts.values()]
+        shapes = [column.inputs for column in self.texts.values()]
         return sum(length for length, _ in shapes), shapes[0][1]
 
     @property
@@ -207,8 +207,8 @@ class WordColumns(_BesideTexts):
     def encode(self, x: Any) -> Bytes:
         """A frame of n rows -> (n, *inputs)."""
         opened = _checked(x, self.names)
-        parts = [own.encode(cleaned(opened[name])) for name, own in self.texts.items()]
-        return np.concatenate(parts, axis=1)
+        encoded = [column.encode(cleaned(opened[name])) for name, column in self.texts.items()]
+        return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
         """Give it as plain data."""
@@ -217,7 +217,7 @@ class WordColumns(_BesideTexts):
     @classmethod
     def from_json(cls, data: Json) -> WordColumns:
         """What was written as this."""
-        texts = {name: WordOrder.from_json(own) for name, own in data["texts"].items()}
+        texts = {name: WordOrder.from_json(column) for name, column in data["texts"].items()}
         return cls(tuple(data["names"]), _table_from_json(data["table"]), texts)
 
 

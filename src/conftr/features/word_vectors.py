@@ -124,8 +124,8 @@ class WordOrder:
 
     @classmethod
     def learn(cls, texts: Sequence[str]) -> WordOrder:
-        """As long as nearly all training texts are, but for very long ones."""
-        lengths = [len(own) for own in _pieces(texts)] or [0]
+        """Learn how long nearly all training texts are, up to a limit."""
+        lengths = [len(pieces) for pieces in _pieces(texts)] or [0]
         usual = math.ceil(np.percentile(lengths, _NEARLY_ALL))
         return cls(int(np.clip(usual, 1, _LONGEST)), _files().encoder)
 
@@ -136,11 +136,11 @@ class WordOrder:
 
     def encode(self, texts: Sequence[str]) -> Bytes:
         """Cleaned texts -> (n, *inputs); after the end of a text there is nothing."""
-        found = np.full((len(texts), *self.inputs), NOTHING, np.uint8)
-        for row, own in zip(found, _pieces(texts), strict=True):
-            some = _files().vectors[own[: self.length]] / STEP
+        encoded = np.full((len(texts), *self.inputs), NOTHING, np.uint8)
+        for row, pieces in zip(encoded, _pieces(texts), strict=True):
+            some = _files().vectors[pieces[: self.length]] / STEP
             row[: len(some)] = np.clip(np.round(some) + NOTHING, 1, 255)
-        return found
+        return encoded
 
     def to_json(self) -> Json:
         """Give it as plain data."""

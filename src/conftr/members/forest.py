@@ -136,9 +136,9 @@ class Trees:
     def _block(self, x: Any) -> Numbers:
         # Rows that are alike take the same ways: in this order they find nodes in fast memory.
         order = np.argsort(self._trees[0].apply(x), kind="stable")
-        found = np.empty((len(x), self.shares.shape[1]))
-        found[order] = self._mean(x[order])
-        return found
+        means = np.empty((len(x), self.shares.shape[1]))
+        means[order] = self._mean(x[order])
+        return means
 
     def _mean(self, x: Any) -> Numbers:
         """The mean over trees, (n, K)."""

@@ -51,8 +51,8 @@ class WordNet:
         first, *keys = jax.random.split(key, 1 + len(self.widths))
         numbers = self.inputs[1]
         hidden = tuple(
-            Block(dense(own, width * numbers, self.filters), batch_norm(self.filters))
-            for own, width in zip(keys, self.widths, strict=True)
+            Block(dense(filter_key, width * numbers, self.filters), batch_norm(self.filters))
+            for filter_key, width in zip(keys, self.widths, strict=True)
         )
         logits = dense(first, len(self.widths) * self.filters, self.classes)
         return Layers(hidden, logits), tuple(running_statistics(self.filters) for _ in hidden)
@@ -61,12 +61,12 @@ class WordNet:
         self, params: Layers, state: Sequence[Running], x: Array, train: bool, /
     ) -> tuple[Array, tuple[Running, ...]]:
         """Logits (n, classes) for inputs (n, *inputs)."""
-        found, moved = [], []
+        strongest, moved = [], []
         for width, block, running in zip(self.widths, params.hidden, state, strict=True):
             y, running = block(_neighbours(x, width), running, train)
-            found.append(jnp.max(y, axis=1))
+            strongest.append(jnp.max(y, axis=1))
             moved.append(running)
-        return params.logits(jnp.concatenate(found, axis=1)), tuple(moved)
+        return params.logits(jnp.concatenate(strongest, axis=1)), tuple(moved)
 
 
 def _neighbours(x: Array, width: int) -> Array:

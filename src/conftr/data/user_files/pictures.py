@@ -72,20 +72,20 @@ def listed(folder: Path, classes: Collection[str] | None = None) -> Listed:
         DataError: If it cannot be looked into.
     """
     inside, beside, others = _entries(folder)
-    files_found: list[tuple[Path, str | None]] = [(file, None) for file in beside]
+    entries: list[tuple[Path, str | None]] = [(file, None) for file in beside]
     deeper, empty = list[str](), list[str]()
     for inner in inside:
         nested, files, strange = _entries(inner)
         others += strange
-        files_found += [(file, inner.name) for file in files]
+        entries += [(file, inner.name) for file in files]
         deeper += [_text(path.relative_to(folder)) for path in nested]
         empty += [] if files else [_text(inner.name)]
     named = {_text(inner.name) for inner in inside}
     known = classes is None or bool(named & set(classes))
-    labels = [_text(name) if name is not None and known else None for _, name in files_found]
+    labels = [_text(name) if name is not None and known else None for _, name in entries]
     return Listed(
-        [path for path, _ in files_found],
-        pl.Series(COLUMN, [_text(path) for path, _ in files_found], pl.String),
+        [path for path, _ in entries],
+        pl.Series(COLUMN, [_text(path) for path, _ in entries], pl.String),
         pl.Series(FOLDER, labels, pl.String),
         tuple(_passed_over(deeper, empty, [_text(other.name) for other in others])),
     )
