@@ -26,13 +26,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import platform
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +43,7 @@ from conftr.classifier.evidence import Evidence
 from conftr.classifier.packing import ArtefactError, Files, Json
 from conftr.features.encoders import EncoderError
 from conftr.machine import disk
+from conftr.machine.versions import statement
 
 __all__ = [
     "FORMAT",
@@ -105,7 +104,10 @@ def save(
     path = Path(path)
     files = packing.pack(clf, evidence)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    made = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": _versions()}
+    made = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": statement("scikit-learn"),
+    }
     manifest = {"format": FORMAT, "identity": _identity(hashes), "made": made, "files": hashes}
     path.mkdir(parents=True, exist_ok=True)
     with _alone(path):
@@ -180,14 +182,6 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
         raise ArtefactError(
             f"{path} is not a classifier that conftr saved ({type(fault).__name__}: {fault})."
         ) from fault
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for name in ("conftr", "jax", "numpy", "scikit-learn"):
-        with contextlib.suppress(PackageNotFoundError):  # calibrating takes no JAX
-            versions[name] = version(name)
-    return versions
 
 
 def _identity(hashes: Mapping[str, str]) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +21,7 @@ from conftr.data.user_files import UserData
 from conftr.features import frames, word_vectors
 from conftr.features.texts import columns_of_texts
 from conftr.jobs.showing import cells, pictures
+from conftr.machine.versions import statement
 from conftr.members import boosted
 from conftr.members.forest import RANDOM
 
@@ -166,8 +165,7 @@ def show(
         "why": clf.why_,
         **({"measured": measured} if measured else {}),
         **({"tuning": clf.tuning_} if getattr(clf, "tuning_", None) else {}),
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("conftr", "jax", "numpy")},
+        "versions": statement(),
     }
     return evidence_of(
         clf,

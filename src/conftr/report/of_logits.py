@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from conftr.classifier.evidence import Evidence, ShownCandidate
 from conftr.conformal import checks
 from conftr.conformal.arrays import host, log_softmax
 from conftr.conformal.scores import thr
+from conftr.machine.versions import statement
 from conftr.report.files import write
 
 _SHARE = 0.5  # of the rows calibrates, the others test
@@ -90,7 +90,7 @@ def _evidence(
         provenance={
             "rows": {"calibrated on": len(cal), "tested on": len(test)},
             "seed": seed,
-            "versions": {name: version(name) for name in ("conftr", "numpy")},
+            "versions": statement(),
         },
     )
 
