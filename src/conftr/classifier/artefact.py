@@ -23,12 +23,11 @@ that write at the same time wait for each other; the last one wins.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -110,7 +109,7 @@ def save(
     }
     manifest = {"format": FORMAT, "identity": _identity(hashes), "made": made, "files": hashes}
     path.mkdir(parents=True, exist_ok=True)
-    with _alone(path):
+    with filelock.FileLock(path / LOCK):  # waits for other processes that write here
         _replace(path, manifest, files, report or {})
     return path
 
@@ -127,7 +126,7 @@ def redraw(path: Path | str, draw: Callable[[Evidence], Files]) -> None:
     """
     path = Path(path)
     _manifest(path / _MANIFEST)
-    with _alone(path):
+    with filelock.FileLock(path / LOCK):
         shown = evidence(path)
         if shown is None:
             raise ArtefactError(f"{path} was saved without test examples, so there is no report.")
@@ -187,13 +186,6 @@ def _understood(path: Path, reader: Callable[[Files], _Value]) -> _Value:
 def _identity(hashes: Mapping[str, str]) -> str:
     """16 hexadecimal digits that stand for the contents of all files."""
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:16]
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Wait until no other process writes into the folder, and keep others waiting."""
-    with filelock.FileLock(path / LOCK):
-        yield
 
 
 def _replace(path: Path, manifest: Json, files: Files, report: Files) -> None:

@@ -23,7 +23,11 @@ from conftr.classifier import head, matrices
 from conftr.classifier.cross_fitting import FOLDS, divide
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.trials import takes_u
-from conftr.experiments.ensembles import calibrated_temperature, enough_for_a_matrix
+from conftr.experiments.ensembles import (
+    calibrated_temperature,
+    enough_for_a_matrix,
+    trial_of,
+)
 from conftr.experiments.runner import Prepared, TrainedTrial, measure
 from conftr.machine.plain_data import build
 from conftr.members.member import averaged
@@ -70,7 +74,7 @@ def averages(trials: Sequence[TrainedTrial]) -> Iterator[TrainedTrial]:
     """The average of each five trials that did not fail; of fewer, where fewer are left."""
     sound = [trial.logits.astype(np.float64) for trial in trials if trial.failed_step < 0]
     for start in range(0, len(sound), FIVE):
-        yield _trial(averaged(sound[start : start + FIVE]))
+        yield trial_of(averaged(sound[start : start + FIVE]))
 
 
 def measured_in_fives(
@@ -88,7 +92,7 @@ def measured_in_fives(
             for name, score in evaluation.scores
             for result in measure(
                 replace(evaluation, scores=((name, score),)),
-                [_trial(heads[name].logits(trial.logits)) for trial in of_five],
+                [trial_of(heads[name].logits(trial.logits)) for trial in of_five],
                 prepared,
             )
         ],
@@ -150,7 +154,3 @@ def _best(
         t = conftr.confts(logits, labels, alpha, score=score, u=u) if takes_u(score) else 1.0
         measured.append((size(logits / t), replace(stacked, temperature=t)))
     return min(measured, key=lambda pair: pair[0])[1]
-
-
-def _trial(logits: Numbers) -> TrainedTrial:
-    return TrainedTrial(logits, np.zeros(1, np.float32), -1)

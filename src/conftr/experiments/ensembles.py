@@ -51,7 +51,7 @@ def company(
         return {}
 
     def measured(of_head: Numbers) -> list[dict[str, Any]]:
-        return measure(evaluation, [_trial(of_head)], prepared)
+        return measure(evaluation, [trial_of(of_head)], prepared)
 
     of_head, kind = _on_a_head(logits, evaluation, prepared)
     return {
@@ -63,7 +63,8 @@ def company(
     }
 
 
-def _trial(logits: Numbers) -> TrainedTrial:
+def trial_of(logits: Numbers) -> TrainedTrial:
+    """Logits as those of a trial that trained to its end."""
     return TrainedTrial(logits, np.zeros(1, np.float32), -1)
 
 
@@ -118,7 +119,7 @@ def _with_temperature(
     temperatures = [conftr.confts(network[-kept:], labels, alpha, u=u) for network in logits]
     scores = tuple(score for score in evaluation.scores if score[0] == "APS")
     aps = Evaluation(evaluation.alphas, evaluation.splits, scores, evaluation.seed)
-    scaled = [_trial(network / t) for network, t in zip(logits, temperatures, strict=True)]
+    scaled = [trial_of(network / t) for network, t in zip(logits, temperatures, strict=True)]
     return [result | {"temperatures": temperatures} for result in measure(aps, scaled, prepared)]
 
 
