@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conftr.experiments import Evaluation, Specification, Training, part
-from conftr.experiments.ensembles import run_with_company
+from conftr.experiments.ensembles import run_with_ensembles
 from conftr.experiments.runner import Workspace
 from conftr.experiments.specification import stored_method
 from conftr.experiments.sweeping import path_of, run_sweeps
@@ -86,7 +86,7 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
     store = workspace.store
     settings, sweep = settings_of(dataset, method, workspace)
     wanted = specification(dataset, method, settings)
-    record = run_with_company(wanted, workspace)
+    record = run_with_ensembles(wanted, workspace)
     told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
     whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
     print(dataset, method, *told, "average, head", *whole, settings, flush=True)

@@ -10,7 +10,7 @@ from conftr import data
 from conftr.conformal.arrays import log_softmax
 from conftr.data import Examples
 from conftr.experiments import Evaluation, part
-from conftr.experiments.ensembles import company, run_with_company
+from conftr.experiments.ensembles import measured_together, run_with_ensembles
 from conftr.experiments.pooling import TrainAndPool, calibration_and_test, kept_for_a_head
 from conftr.experiments.runner import Prepared, TrainedTrial
 from small_runs import small
@@ -45,14 +45,14 @@ def test_company_is_measured_on_the_pool_alone():
     trials, prepared, (logits, y) = told()
     scores = (("THR", conftr.thr), ("APS", conftr.aps))
     evaluation = Evaluation((0.1,), 3, scores)
-    found = company(evaluation, trials, prepared)
+    found = measured_together(evaluation, trials, prepared)
     mean = sum(log_softmax(one.astype(float)) for one in logits)[:600] / 3
     rows = conftr.evaluate(mean, y[:600], score=conftr.thr, alpha=0.1, n_cal=300, splits=3)
     size = np.mean([row["inefficiency"] for row in rows])
     assert found["average"][0]["inefficiency"]["mean"] == pytest.approx(size, abs=1e-6)
     assert found["head_kind"] in ("mean of the members", "weighted members")
     sharp = [trial._replace(logits=50 * trial.logits) for trial in trials]
-    again = company(evaluation, sharp, prepared)["head"][0]["inefficiency"]["mean"]
+    again = measured_together(evaluation, sharp, prepared)["head"][0]["inefficiency"]["mean"]
     assert again == pytest.approx(found["head"][0]["inefficiency"]["mean"], rel=0.03)
     (scaled,) = found["temperature"]
     assert len(scaled["temperatures"]) == 3
@@ -63,19 +63,19 @@ def test_company_is_measured_on_the_pool_alone():
 
 def test_classes_with_few_calibrating_rows_have_no_threshold_of_their_own():
     trials, prepared, _ = told()
-    assert company(Evaluation((0.01,), 2), trials, prepared)["by_class"] == []
+    assert measured_together(Evaluation((0.01,), 2), trials, prepared)["by_class"] == []
 
 
 def test_where_all_have_failed_there_is_no_company():
     trials, prepared, _ = told()
     failed = [trial._replace(failed_step=3) for trial in trials]
-    assert company(Evaluation((0.1,), 2), failed, prepared) == {}
+    assert measured_together(Evaluation((0.1,), 2), failed, prepared) == {}
 
 
 def test_a_run_has_its_company_in_its_record(workspace):
     asked = small(epochs=1, resampled=False, pool=KEPT)
     asked = replace(asked, evaluation=Evaluation((0.1,), 2, asked.evaluation.scores[:1]))
-    record = run_with_company(asked, workspace)
+    record = run_with_ensembles(asked, workspace)
     assert record["data"]["train"] == 1197 - 100
     assert record["results"][0]["inefficiency"]["std_trials"] is not None
     assert record["average"][0]["inefficiency"]["std_trials"] is None

@@ -1,4 +1,4 @@
-"""What a method gives in company: the average of its trials, a head on them, and other thresholds.
+"""What trials of a method give together: their average, a head on them, and other thresholds.
 
 A run whose training keeps rows for a head (`conftr.experiments.pooling.kept_for_a_head`) has beside
 its results, which are those of single networks:
@@ -37,12 +37,12 @@ _PER_ENTRY = 20  # kept rows for each entry of a head's matrix
 _PLENTY = 2  # times as many calibrating rows of each class as alpha needs
 
 
-def run_with_company(specification: Specification, workspace: Workspace) -> Record:
+def run_with_ensembles(specification: Specification, workspace: Workspace) -> Record:
     """The record of a run, with what its trials give together."""
-    return run(specification, workspace, company)
+    return run(specification, workspace, measured_together)
 
 
-def company(
+def measured_together(
     evaluation: Evaluation, trials: Sequence[TrainedTrial], prepared: Prepared
 ) -> dict[str, Any]:
     """What trials give together, and with other thresholds; nothing where all have failed."""
