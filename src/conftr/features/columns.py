@@ -23,6 +23,7 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 LEVELS = 100  # of a category; the rarest beyond them share the outcome of unseen ones
 _FARTHEST = 10.0  # standard deviations; what lies farther out is brought here
+_ROWS = 4096  # that are encoded together
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +55,19 @@ class Numbers:
 
     def encode(self, x: Any) -> Encoded:
         """(n, d) -> (n, d + gaps) in float32."""
-        values = np.asarray(x) - self.shift
+        x = np.asarray(x)
+        encoded = np.empty((len(x), self.width), np.float32)
+        for first in range(0, len(x), _ROWS):  # doubles of all rows would take most of the memory
+            self._encode_into(encoded[first : first + _ROWS], x[first : first + _ROWS])
+        return encoded
+
+    def _encode_into(self, encoded: Encoded, x: Any) -> None:
+        values = x - self.shift
         values *= self.scale
         missing = np.isnan(values)
         np.copyto(values, (self.fill - self.shift) * self.scale, where=missing)
         np.clip(values, -_FARTHEST, _FARTHEST, out=values)
-        encoded = np.empty((len(values), self.width), np.float32)
         encoded[:, : len(self.shift)], encoded[:, len(self.shift) :] = values, missing[:, self.gaps]
-        return encoded
 
     def to_json(self) -> Json:
         """Give it as plain data."""

@@ -29,6 +29,7 @@ from conftr.members.member import (
 
 _WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
 _LARGE = 1e6  # numbers of inputs beyond which a rougher solution will do
+_HUGE = 2e7  # and beyond which they stay in single precision, which takes half of the memory
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Logistic:
         """Fit a model on each fold."""
         matrix = flat(rows.inputs)
         spread = Spread.learn(matrix, getattr(rows.reader, "levels", {}))
-        x = spread.encode(matrix).astype(np.float64)
+        x = spread.encode(matrix)
+        if x.size <= _HUGE:
+            x = x.astype(np.float64)
 
         def fit(fold: Fold) -> LinearModel:
             return LinearModel(spread, *regressed(x, rows, fold, self.strength, seed), rows.classes)
@@ -81,7 +84,9 @@ def regressed(
         C=1 / strength, max_iter=300, tol=tolerance, random_state=seed % 2**31
     )
     regression.fit(x[fold.train], labels, rows.weights_of(fold))
-    weights, bias = regression.coef_.T, regression.intercept_
+    weights, bias = (
+        found.astype(np.float64) for found in (regression.coef_.T, regression.intercept_)
+    )
     if len(regression.classes_) == 2:  # one column stands for both
         weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
     return weights, bias, np.asarray(regression.classes_, np.int64)
