@@ -116,7 +116,9 @@ class WordOrder:
 
     The byte `NOTHING` is 0; bytes differ by `STEP`, and what lies further out is drawn in.
 
-    length: pieces that are read of a text. encoder: whose vectors are meant.
+    Attributes:
+        length: Pieces that are read of a text.
+        encoder: Whose vectors are meant.
     """
 
     length: int

@@ -85,7 +85,7 @@ def regressed(
     )
     regression.fit(x[fold.train], labels, rows.weights_of(fold))
     weights, bias = (
-        found.astype(np.float64) for found in (regression.coef_.T, regression.intercept_)
+        array.astype(np.float64) for array in (regression.coef_.T, regression.intercept_)
     )
     if len(regression.classes_) == 2:  # one column stands for both
         weights, bias = np.hstack([-weights, weights]) / 2, np.append(-bias, bias) / 2
