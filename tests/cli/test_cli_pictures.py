@@ -102,6 +102,18 @@ def test_a_row_is_answered_the_same_in_a_folder_and_in_a_table(model, tmp_path):
     assert a.drop("picture", "row").equals(b.drop("picture", "id", "row"))
 
 
+def test_odd_paths_in_a_table_are_named_and_left_out(model, tmp_path):
+    write(tmp_path / "a.png", COLOURS["blue"], np.random.default_rng(0))
+    odd = ["nul\0.png", "\u202e🍎.png", "", "../" * 50 + "x.png", "x" * 5000 + ".png", ".", "a.png"]
+    pl.DataFrame({"path": [*odd, None]}).write_parquet(tmp_path / "odd.parquet")
+    out = tmp_path / "sets.parquet"
+    done = ran("predict", model[0], tmp_path / "odd.parquet", "--picture", "path", "--out", out)
+    said = " ".join(done.output.split())
+    assert f"{len(odd)} pictures cannot be read" in said
+    assert len(said) < 1500
+    assert pl.read_parquet(out)["picture"].to_list() == ["a.png"]
+
+
 def test_a_table_with_a_column_of_paths_is_learned_from(tmp_path):
     folder = photos(tmp_path / "photos", 60)
     rows = [(str(p.relative_to(tmp_path)), p.parent.name) for p in sorted(folder.rglob("*.png"))]

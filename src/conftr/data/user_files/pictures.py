@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from conftr.conformal import checks
+from conftr.conformal.shown_names import shown
 from conftr.data import pictures
 from conftr.data.errors import DataError
 from conftr.data.pictures import SMALL, Look, PictureError, PictureFiles, Pixels, Shape
@@ -24,6 +25,7 @@ Broken: TypeAlias = list[tuple[str, str]]  # pictures that cannot be read, and w
 COLUMN = "picture"  # of the answers: the path of each
 FOLDER = "folder"  # where a class is the name of the folder, in place of a column's name
 _NAMED = 20  # files in a message
+_PATH = 200  # letters of a path in one
 _MOSTLY = 0.9  # so many texts of a column end as pictures do: it is one of paths
 _PROGRESS = "reading pictures"
 
@@ -249,7 +251,7 @@ def sentence(broken: Broken) -> str:
     """Which pictures are left out and why, in a sentence."""
     if not broken:
         return ""
-    some = "; ".join(f"{name} {why}" for name, why in broken[:_NAMED])
+    some = "; ".join(f"{shown(name, _PATH)} {why}" for name, why in broken[:_NAMED])
     more = f"; and {len(broken) - _NAMED:,} more" if len(broken) > _NAMED else ""
     count = "1 picture cannot be read and is" if len(broken) == 1 else ""
     return f"{count or f'{len(broken):,} pictures cannot be read and are'} left out: {some}{more}."
