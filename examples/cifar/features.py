@@ -3,8 +3,7 @@
 python examples/cifar/features.py cifar10-resnet34
 
 Of every training picture there are several views: itself, then changed as the backbone's training
-changes it. Each view is kept as soon as it is done, so a run that was stopped goes on. The ensemble
-speaks only of those training pictures that none of its members has seen.
+changes it. Each view is kept as soon as it is done, so a run that was stopped goes on.
 """
 
 import argparse
@@ -33,6 +32,9 @@ BACKBONES = {
             (8, 4, 13),
             (6, 4, 14),
             (4, 4, 15),
+            (16, 7, 20),
+            (16, 7, 22),
+            (16, 7, 24),
         )
     ],
 }
@@ -99,15 +101,14 @@ def make(name: str, backbones: Path, folder: Path) -> None:
     """Every file of a dataset of features."""
     dataset = data.load(name.split("-")[0])
     encoder = encoder_of(name, backbones, dataset)
-    trained_on = slice(-HELD if name == "cifar10-members" else None, None)
     rest = np.concatenate([dataset.x_cal, dataset.x_test])
     of_rest = kept(folder / "part-rest.npy", lambda: encoded(encoder, rest, 0))
     views = [
-        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train[trained_on], i))
+        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
         for i in range(VIEWS.get(name, 1))
     ]
     project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
-    y = np.concatenate([dataset.y_train[trained_on], dataset.y_cal, dataset.y_test])
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
     kept(folder / "labels.npy", lambda: y.astype(np.uint8))
     kept(folder / "rest.npy", lambda: project(of_rest))
     kept(folder / "train.npy", lambda: np.stack([project(view) for view in views], axis=1))

@@ -1,9 +1,11 @@
 """Which examples train and which are measured on."""
 
+import dataclasses
+
 import numpy as np
 
 from conftr import data
-from conftr.experiments.pooling import calibration_and_test, held_out
+from conftr.experiments.pooling import calibration_and_test, held_out, kept_for_a_head
 
 
 def numbered(n_train=20, n_cal=6, n_test=4):
@@ -38,6 +40,15 @@ def test_held_out_is_capped_and_follows_its_seed():
     )
     assert len(first) == 4
     assert first == again != other
+
+
+def test_examples_that_networks_behind_a_dataset_have_not_seen_are_what_is_held_out():
+    dataset = dataclasses.replace(numbered(), held=5)
+    drawn = {"share": 0.3, "at_most": 100, "seed": 0}
+    for division in (held_out(dataset, **drawn), kept_for_a_head(dataset, **drawn)):
+        assert sorted(division.train.x.ravel()) == list(range(15))
+        assert sorted(division.pool.x.ravel()[-5:]) == list(range(15, 20))
+    assert calibration_and_test(dataset).train.x.ravel().tolist() == list(range(15))
 
 
 def test_the_fingerprint_changes_with_any_value():

@@ -66,6 +66,8 @@ class Dataset:
         classes: Names, in the order of labels.
         groups: Classes that belong together, by the name of the group.
         normalisation: What is done to inputs before a model sees them.
+        held: The last so many of the training examples choose settings in every search and train
+            nothing: where inputs are what networks say, these were trained on the others.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Dataset:
     classes: tuple[str, ...]
     groups: Mapping[str, tuple[int, ...]]
     normalisation: Normalisation
+    held: int = 0
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""

@@ -37,7 +37,7 @@ class TrainAndPool(NamedTuple):
 
 def calibration_and_test(dataset: Dataset) -> TrainAndPool:
     """The paper's protocol: the training split trains, calibration and test examples are pooled."""
-    train = Examples(dataset.x_train, dataset.y_train)
+    train = _rows(dataset, slice(len(dataset.y_train) - dataset.held))
     x = np.concatenate([dataset.x_cal, dataset.x_test])
     y = np.concatenate([dataset.y_cal, dataset.y_test])
     return TrainAndPool(train, Examples(x, y), len(dataset.y_cal))
@@ -48,21 +48,24 @@ def held_out(dataset: Dataset, *, share: float, at_most: int, seed: int) -> Trai
 
     Calibration and test examples are not looked at. Half of the pool calibrates.
     """
-    n = len(dataset.y_train)
-    size = held_out_size(n, share, at_most)
-    order = permutation(n, seed)
-    return TrainAndPool(_rows(dataset, order[size:]), _rows(dataset, order[:size]), size // 2)
+    train, held = _divided(dataset, share, at_most, seed)
+    return TrainAndPool(train, held, len(held.y) // 2)
 
 
 def kept_for_a_head(dataset: Dataset, *, share: float, at_most: int, seed: int) -> TrainAndPool:
     """The paper's pool, with a part of the training split kept back for a head to learn from."""
-    n = len(dataset.y_train)
-    size = held_out_size(n, share, at_most)
-    order = permutation(n, seed)
+    train, kept = _divided(dataset, share, at_most, seed)
     _, pool, n_cal = calibration_and_test(dataset)[:3]
-    kept = _rows(dataset, order[:size])
     both = Examples(np.concatenate([pool.x, kept.x]), np.concatenate([pool.y, kept.y]))
-    return TrainAndPool(_rows(dataset, order[size:]), both, n_cal, size)
+    return TrainAndPool(train, both, n_cal, len(kept.y))
+
+
+def _divided(dataset: Dataset, share: float, at_most: int, seed: int) -> tuple[Examples, Examples]:
+    """Training examples that train, and those held out: drawn, unless the dataset says which."""
+    n = len(dataset.y_train)
+    size = dataset.held or held_out_size(n, share, at_most)
+    order = np.arange(n)[::-1] if dataset.held else permutation(n, seed)
+    return _rows(dataset, order[size:]), _rows(dataset, order[:size])
 
 
 def _rows(dataset: Dataset, rows: Any) -> Examples:

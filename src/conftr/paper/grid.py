@@ -57,6 +57,20 @@ _ON_CIFAR: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "tau": (-0.1, -0.01),
     },
 }
+# As many for either, on what members of an ensemble say.
+_ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "cross-entropy": {
+        "learning_rate": (0.05, 0.01),
+        "weight_decay": (5e-4, 5e-3),
+        "epochs": (10, 25, 50),
+    },
+    "conftr": {
+        "learning_rate": (0.05, 0.01),
+        "temperature": (0.1, 0.5, 1),
+        "target_size": (0,),
+        "epochs": (25, 50),
+    },
+}
 _MANY = 10**6  # rows: no batch of these is left out
 
 
@@ -69,7 +83,8 @@ def whole_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
 def thinned_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
     """What our searches tried, in stages that two cores finish in minutes or hours."""
     if dataset.startswith("cifar"):
-        grids = {m: {"batch_size": (500,)} | dict(_ON_CIFAR[m]) for m in methods if m in _ON_CIFAR}
+        known = _ON_MEMBERS if dataset == "cifar10-members" else _ON_CIFAR
+        grids = {m: {"batch_size": (500,)} | dict(known[m]) for m in methods if m in known}
         return _on(dataset, SettingsFile(by_method=grids))
     (epochs,) = settings_of(dataset).shared["epochs"]
     batches = _BATCHES.get(dataset, (500, 100))

@@ -4,8 +4,7 @@ Trials draw their training set once from five copies (the paper's text) on MNIST
 GermanCredit. On Fashion-MNIST that contradicts the published numbers (see `protocol`), on Camelyon
 the paper does without, and the test split of EMNIST is small as it is: there, trials train on the
 whole training set and differ in their start and shuffles. On CIFAR a trial draws the rows on which
-a head is trained: all training rows, which the one backbone has seen too, or for an ensemble those
-that no member has seen.
+a head is trained, all of them rows that the networks behind it have seen too.
 """
 
 from __future__ import annotations
