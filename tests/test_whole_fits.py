@@ -217,7 +217,10 @@ def members_on_copies(seed):
 
 def tuned(seed):
     """A network whose settings were searched on rows that train."""
-    return found(*stacked(seed, members="auto", method="conftr", model=(), epochs=2, tune=2))
+    settings = {"members": "auto", "method": "conftr", "model": (), "epochs": 2, "tune": 2}
+    clf, x, k = stacked(seed, n=1200, **settings)
+    assert clf.tuning_["rows"] > 0  # with fewer rows nothing is searched
+    return found(clf, x, k)
 
 
 MODELS = [
