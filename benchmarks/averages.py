@@ -44,7 +44,7 @@ class Protocol(NamedTuple):
 
 
 PROTOCOLS = {
-    "fashion-mnist": Protocol("mlp:64x64", (20, 40), kept=2, averages=1),
+    "fashion-mnist": Protocol("mlp:64x64", (20, 40, 80), kept=2, averages=1),
     "mnist": Protocol("linear", (15, 30), (5e-4,), kept=1, averages=1),
     "emnist-test": Protocol("mlp:128x128", (20, 40), (5e-4,), kept=1, averages=1),
     "winequality-grades": Protocol("mlp:64x64", (15, 30), alpha=0.1),
