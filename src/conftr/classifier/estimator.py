@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -80,20 +80,26 @@ from conftr.members import drawing
 from conftr.members.member import Member, MemberRows
 from conftr.members.scikit import AsGiven, Encoded, Scikit
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-@contextmanager
-def _whole_or_not_at_all(clf: ConformalClassifier) -> Iterator[None]:
-    """Leave a classifier as it was where fitting or calibrating ends early.
+
+def _whole_or_not_at_all(method: Method) -> Method:
+    """Let a method leave its classifier as it was where it ends early.
 
     What Ctrl-C or an error interrupts would else answer with the classes of one fit and the members
     of another, or pass for fitted.
     """
-    before = clf.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        clf.__dict__ = before
-        raise
+
+    @wraps(method)
+    def guarded(clf: ConformalClassifier, *args: Any, **named: Any) -> Any:
+        before = clf.__dict__.copy()
+        try:
+            return method(clf, *args, **named)
+        except BaseException:
+            clf.__dict__ = before
+            raise
+
+    return cast(Method, guarded)
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -281,6 +287,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y, groups, self.alpha, fit_params, shift=calibration_weights)
 
+    @_whole_or_not_at_all
     def _fit(
         self,
         X: Any,
@@ -291,22 +298,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         drawn: Order | None = None,
         shift: Any = None,
     ) -> Self:
-        with _whole_or_not_at_all(self):
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)  # nothing of an earlier fit stays beside this one
-            return self._fit_anew(X, y, groups, alpha, fit_params, drawn, shift)
-
-    def _fit_anew(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any,
-        alpha: float,
-        fit_params: Mapping[str, Any],
-        drawn: Order | None,
-        shift: Any,
-    ) -> Self:
         begun = time.monotonic()
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # nothing of an earlier fit stays beside this one
         checks.one_probability(alpha, "alpha")
         if self.time_limit is not None:
             checks.number(self.time_limit, "time_limit", at_least=0)
@@ -443,6 +437,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
         return float(metrics.inefficiency(sets))
 
+    @_whole_or_not_at_all
     def calibrate(
         self,
         X: Any,
@@ -491,9 +486,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights = known_weights(np.asarray(weights), "weights", len(y))[rows]
         X, y, groups = _safe_indexing(X, rows), y[rows], None if groups is None else groups[rows]
         alpha = self.alpha_ if alpha is None else alpha
-        with _whole_or_not_at_all(self):
-            self.n_unseen_ = 0
-            return self._calibrate(X, y, alpha, by, groups, weights)
+        self.n_unseen_ = 0
+        return self._calibrate(X, y, alpha, by, groups, weights)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row.
