@@ -160,11 +160,11 @@ def accuracy(network: ResNet, dataset: data.Dataset) -> float:
     """The share of test pictures whose largest logit is that of their class."""
     network.eval()
     blocks = np.array_split(np.arange(len(dataset.y_test)), 20)
-    found = [
+    classes = [
         network(as_input(dataset.x_test[rows], dataset.normalisation)).argmax(1).numpy()
         for rows in blocks
     ]
-    return float(np.mean(np.concatenate(found) == dataset.y_test))
+    return float(np.mean(np.concatenate(classes) == dataset.y_test))
 
 
 def parse() -> argparse.Namespace:

@@ -23,6 +23,7 @@ from conftr.data.named.cifar_features import HELD
 BLOCK = 250
 BACKBONES = {
     "cifar10-resnet34": ["cifar10-resnet34-w4-s64-e40-seed0"],
+    "cifar10-resnet34-long": ["cifar10-resnet34-w4-s64-e120-seed1"],
     "cifar10-members": [
         f"cifar10-resnet34-w{width}-s16-e{epochs}-seed{seed}-held{HELD}"
         for width, epochs, seed in (
@@ -35,11 +36,21 @@ BACKBONES = {
             (16, 7, 20),
             (16, 7, 22),
             (16, 7, 24),
+            (16, 7, 26),
+            (16, 7, 28),
+            (16, 7, 30),
+            (16, 7, 32),
         )
     ],
+    "cifar100-resnet50": ["cifar100-resnet50-w64-s64-e12-seed0"],
 }
 KEPT = 256  # of the 1280 features of ImageNet's network
-VIEWS = {"cifar10-resnet34": 5, "cifar10-members": 2}
+VIEWS = {
+    "cifar10-resnet34": 5,
+    "cifar10-resnet34-long": 5,
+    "cifar10-members": 7,
+    "cifar100-resnet50": 2,
+}
 
 
 class Encoder:
@@ -60,13 +71,13 @@ class Encoder:
 def encoded(encoder, pictures: np.ndarray, view: int) -> np.ndarray:
     """(n, features) in float16; view 0 is the pictures as they are."""
     change, key = jax.jit(MILD), jax.random.fold_in(jax.random.key(1), view)
-    found = []
+    blocks = []
     for start in range(0, len(pictures), BLOCK):
         block = pictures[start : start + BLOCK].astype(np.float32)
         if view:
             block = np.asarray(change(jax.random.fold_in(key, start), block))
-        found.append(encoder(block).astype(np.float16))
-    return np.concatenate(found)
+        blocks.append(encoder(block).astype(np.float16))
+    return np.concatenate(blocks)
 
 
 def kept(path: Path, make) -> np.ndarray:
@@ -94,7 +105,7 @@ def encoder_of(name: str, backbones: Path, dataset: data.Dataset):
     """What encodes the pictures of a dataset of features."""
     if name == efficientnet.NAME:
         return efficientnet.Encoder()
-    return Encoder([backbones / f"{one}.safetensors" for one in BACKBONES[name]], dataset)
+    return Encoder([backbones / f"{backbone}.safetensors" for backbone in BACKBONES[name]], dataset)
 
 
 def make(name: str, backbones: Path, folder: Path) -> None:
@@ -123,7 +134,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    (recipe,) = [one for one in RECIPES if one.name == options.name]
+    (recipe,) = [recipe for recipe in RECIPES if recipe.name == options.name]
     make(options.name, options.backbones, cache_folder(recipe))
 
 

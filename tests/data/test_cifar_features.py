@@ -9,6 +9,14 @@ from conftr.data import DataError, load
 from conftr.data.named import cifar_features
 from conftr.data.named.cifar_features import CIFAR10_MEMBERS, CIFAR100_IMAGENET
 
+VIEWS = {
+    "cifar10-resnet34": 5,
+    "cifar10-resnet34-long": 5,
+    "cifar10-members": 7,
+    "cifar100-resnet50": 2,
+    "cifar100-imagenet": 1,
+}
+
 
 def file_of(array):
     content = io.BytesIO()
@@ -19,7 +27,7 @@ def file_of(array):
 @pytest.mark.parametrize("recipe", cifar_features.RECIPES)
 def test_files_have_the_sizes_that_are_asked_for(recipe):
     train, rest, labels = recipe.files
-    rows, views = 45_000, {"cifar10-resnet34": 5, "cifar10-members": 2}.get(recipe.name, 1)
+    rows, views = 45_000, VIEWS[recipe.name]
     width = (rest.size - 128) // 2 // 15_000
     assert train.size == 128 + rows * views * width * 2
     assert labels.size == len(file_of(np.zeros(rows + 15_000, np.uint8)))

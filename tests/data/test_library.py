@@ -26,7 +26,9 @@ NAMES = [
     "cifar10",
     "cifar100",
     "cifar10-resnet34",
+    "cifar10-resnet34-long",
     "cifar10-members",
+    "cifar100-resnet50",
     "cifar100-imagenet",
 ]
 

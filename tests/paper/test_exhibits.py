@@ -115,7 +115,7 @@ def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
 @pytest.mark.parametrize(
     ("beginning", "dataset"),
     [
-        ("On CIFAR10 confusion", "cifar10-resnet34"),
+        ("On CIFAR10 confusion", "cifar10-resnet34-long"),
         ("Which pairs of MNIST", "mnist"),
         ("On Fashion-MNIST two classes", "fashion-mnist"),
     ],

@@ -31,7 +31,7 @@ def test_published_numbers_as_printed():
     assert published("trials", "training trials", "ConfTr")[3:] == [2.18, 0.025]
     ensemble = "CIFAR10", "ensemble, MLP", "ConfTr", "THR", "0.01"
     assert published("cifar", *ensemble) == [2.35, 85.88]
-    apart = "CIFAR100 (ImageNet features)", "human-made / natural", "L[K0, K1] = 1"
+    apart = "CIFAR100", "human-made / natural", "L[K0, K1] = 1"
     assert published("miscoverage", *apart) == [16.5, 15.77, 70.26]
 
 

@@ -18,7 +18,6 @@ from conftr.paper.settings import settings_of
 from conftr.search.attempts import Evaluation, Training
 from conftr.search.text import schedule, score
 
-_TRIALS = 3  # of MLPs on features, which take long
 # What a head changes in the settings of its dataset, for all methods, then as printed for one.
 _HEADS: Mapping[str, Mapping[str, Any]] = {
     "extend": {"model": "views:mlp:128x128"},
@@ -49,8 +48,7 @@ def _run(dataset: str, head: str, method: str) -> Specification:
     if head == "extend":
         changes |= _EXTEND.get(method, {})
     name = f"{method}-{_IN_FILE_NAMES.get(head, 'slow')}" if changes else None
-    trials = _TRIALS if head == "extend" else None
-    return run(dataset, method, name=name, trials=trials, settings=changes)
+    return run(dataset, method, name=name, settings=changes)
 
 
 def _line(

@@ -60,15 +60,15 @@ _ON_CIFAR: Mapping[str, Mapping[str, Sequence[Any]]] = {
 # As many for either, on what members of an ensemble say.
 _ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cross-entropy": {
-        "learning_rate": (0.05, 0.01),
-        "weight_decay": (5e-4, 5e-3),
-        "epochs": (10, 25, 50),
+        "learning_rate": (0.1, 0.05, 0.01),
+        "weight_decay": (5e-4,),
+        "epochs": (50, 100),
     },
     "conftr": {
-        "learning_rate": (0.05, 0.01),
+        "learning_rate": (0.01,),
         "temperature": (0.1, 0.5, 1),
         "target_size": (0,),
-        "epochs": (25, 50),
+        "epochs": (50, 100),
     },
 }
 _MANY = 10**6  # rows: no batch of these is left out
