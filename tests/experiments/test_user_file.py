@@ -14,6 +14,7 @@ from conftr import ConformalClassifier, training
 from conftr.classifier import artefact, estimator
 from conftr.classifier.division import order, seed_of
 from conftr.cli import app
+from conftr.cli.sweep import _next
 from conftr.data import DataError
 from conftr.data.user_files import Roles, read
 from conftr.experiments.user_file import chosen_for_fit, dataset_of, rows_to_learn_from
@@ -114,11 +115,21 @@ def test_the_command_sweeps_a_table(file, tmp_path, monkeypatch):
     assert fitted.exit_code == 0, fitted.stderr
     assert json.loads(fitted.stdout)["model"] == "wine-conftr"
     assert artefact.load(tmp_path / "wine-conftr").method_ == "CrossEntropy"
+    again = CliRunner().invoke(app, command)
+    assert f"Next: conftr {' '.join(fit[:-1])}\n" in again.stderr  # nothing is typed again
     other = CliRunner().invoke(app, [*fit, "--seed", "1", "--overwrite"])
     assert "some of them would calibrate or be tested on" in other.stderr
     assert "remove [searched] from the settings" in other.stderr
     wrong = CliRunner().invoke(app, command[:2])
     assert "say with --target which column" in wrong.stderr
+
+
+def test_the_next_command_has_all_that_divides_the_rows():
+    roles = Roles("my y", drop=("id", "day"), categories=("zip",), texts=("said",))
+    assert _next("a b.csv", roles, 3) == (
+        "conftr fit 'a b.csv' --target 'my y' --seed 3 --drop id --drop day --category zip "
+        "--text said"
+    )
 
 
 def test_texts_are_read_as_fit_reads_them(tmp_path):

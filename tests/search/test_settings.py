@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import conftr
 from conftr.machine.plain_data import build
 from conftr.search.grids import coarse, equal_budget
 from conftr.search.methods import LATER, METHODS, USUAL
@@ -108,6 +109,11 @@ def test_a_file_there_and_back(described):
         searched={"data": "wine-12", "seed": 0},
     )
     assert '[settings."my_method.py:Focal"]\ngamma = 1.5\n' in toml(found, "")
+
+
+def test_a_method_that_is_a_value_is_not_written():
+    with pytest.raises(SettingsError, match=r"must be a name or FILE.py:NAME.*; got Bel\("):
+        toml(SettingsFile(methods=(conftr.Bel(0.1),)), "")
 
 
 def test_an_objective_of_ones_own_has_its_fields_in_a_file(tmp_path, monkeypatch, described):

@@ -107,6 +107,37 @@ def test_a_number_of_an_unknown_objective_is_traced_where_it_may_be():
     assert "floor" not in first.numbers
 
 
+@dataclass(frozen=True)
+class Powered:
+    """A loss on sets of which conftr knows nothing."""
+
+    power: Any = 1.0
+    temperature: float = 7.0  # that of conformal training goes before
+
+    def __call__(self, sets, labels):
+        return (sets.sum(axis=1) ** self.power).mean()
+
+
+def test_a_loss_on_sets_has_its_fields_as_settings():
+    objective = objective_of(Powered)
+    assert space.names(objective)[-1] == "power"
+    assert "dispersion" not in space.names(objective)  # a quantile is a text
+    space.check(objective, "power", 2)
+    with pytest.raises(ValueError, match="power must be a number; got 'two'"):
+        space.check(objective, "power", "two")
+    described = attempt(Powered, power=2, temperature=0.5).training.objective
+    assert build(described) == dataclasses.replace(
+        objective, alpha=build(described).alpha, set_loss=Powered(2), temperature=0.5
+    )
+
+
+def test_fields_of_what_another_takes_the_place_of_are_left_out():
+    objective = objective_of(Powered)
+    settings = {**RUN, "set_loss": "size_loss", "power": 2}
+    described = space.configured(objective, settings, 0.1).objective
+    assert build(described).set_loss is conftr.size_loss
+
+
 def test_around_an_unknown_objective():
     given, other = space.around(Focal(), SGD(0.1), 2, 0)
     assert given == {"learning_rate": 0.1, "weight_decay": 0.0005, "gamma": 2.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -122,7 +123,8 @@ def sweep(
             with console.shown_progress(quiet) as display:
                 workspace = replace(workspace, display=display)
                 records = run_sweeps(sweeps, workspace, executor)
-        _print(data, sweeps, records, workspace, as_json=as_json, quiet=quiet)
+        command = _next(data, columns, seed)
+        _print(command, sweeps, records, workspace, as_json=as_json, quiet=quiet)
 
 
 def _file(grid: Path | None, methods: str | None, alpha: float | None) -> SettingsFile:
@@ -193,8 +195,25 @@ def _agreed(price: Cost, yes: bool) -> bool:
     return not ask or typer.confirm("Start?", err=True)
 
 
+def _next(data: str, columns: Roles, seed: int) -> str:
+    """The command that takes the settings, but for their file: nothing has to be typed again."""
+    if not Path(data).suffix:
+        return shlex.join(["conftr", "compare", data])
+    options: dict[str, Any] = {
+        "--target": [columns.target],
+        "--labels": [columns.labels],
+        "--seed": [seed or None],
+        "--drop": columns.drop,
+        "--category": columns.categories,
+        "--text": columns.texts or (),
+    }
+    pairs = [(name, value) for name, values in options.items() for value in values]
+    words = [str(word) for pair in pairs if pair[1] is not None for word in pair]
+    return shlex.join(["conftr", "fit", data, *words])
+
+
 def _print(
-    data: str,
+    command: str,
     sweeps: list[Sweep],
     records: list[Any],
     workspace: Workspace,
@@ -218,7 +237,6 @@ def _print(
         return
     draw([best_of(sweeps, records)])
     if not quiet:
-        verb = "fit" if Path(data).suffix else "compare"
         typer.echo("Results: " + " ".join(map(str, paths)), err=True)
         typer.echo(f"Settings: {settings}", err=True)
-        typer.echo(f"Next: conftr {verb} {data} --settings {settings}", err=True)
+        typer.echo(f"Next: {command} --settings {shlex.quote(str(settings))}", err=True)
