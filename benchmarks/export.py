@@ -27,7 +27,7 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 import conftr
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from tables import load
 
 ALPHA = 0.1

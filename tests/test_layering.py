@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -125,7 +126,6 @@ FILES = {
         "sweeping",
     ],
 }
-# Rooms in which no two classes have one name.
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
     "Avoid",
@@ -217,6 +217,20 @@ def test_the_house_is_all_there():
     assert {p.name for p in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
+@pytest.mark.parametrize("room", [*ROOMS, "data/user_files"])
+def test_the_page_on_the_house_names_every_file(room):
+    page = (SOURCE.parents[1] / "docs" / "design.md").read_text()
+    table = page.partition(f"| `{room.partition('/')[0]}/` | what |")[2].partition("\n\n")[0]
+    files = {path.name for path in (SOURCE / room).glob("*.py") if "__" not in path.name}
+    assert {file for file in files if f"`{file}`" not in table} == set()
+
+
+def test_no_file_has_the_name_of_two_others():
+    files = (path for path in SOURCE.rglob("*.py") if "__" not in path.name)
+    counts = Counter(path.name for path in files)
+    assert {name: n for name, n in counts.items() if n > 2} == {}
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_imports_point_upwards(room):
     allowed = ROOMS[: ROOMS.index(room) + 1]
@@ -254,7 +268,7 @@ def test_only_arrays_knows_the_array_libraries(name):
 def test_the_paper_is_for_the_verb_reproduce_alone():
     outside = [path for path in SOURCE.rglob("*.py") if "paper" not in path.parts]
     users = {path for path in outside if ("paper",) in inside(path, 1)}
-    assert users == {SOURCE / "cli" / "paper.py"}
+    assert users == {SOURCE / "cli" / "reproduce.py"}
 
 
 def test_no_two_classes_have_one_name():

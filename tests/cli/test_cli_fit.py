@@ -27,8 +27,8 @@ from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
 from conftr.jobs import answers, summary
 from conftr.machine import disk
-from conftr.report import files as report
 from conftr.report import numbers
+from conftr.report import writing as report
 
 CLASSES = ["blue", "green", "red"]
 

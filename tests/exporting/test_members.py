@@ -7,7 +7,7 @@ import pytest
 from conftr.classifier.cross_fitting import divide
 from conftr.classifier.head import Head, mean
 from conftr.classifier.stack import Stack
-from conftr.exporting import checking, rows, stacks
+from conftr.exporting import checking, inputs, stacks
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.members.boosted import Boosted
 from conftr.members.forest import EXTRA, RANDOM, Forest
@@ -24,7 +24,7 @@ def said_by(stack, x, classes):
     graph = Graph()
     logs = log_softmax(graph, stacks.logits(graph, stack, classes))
     graph.output("logs", logs, np.float64, ["rows", classes])
-    return checking.session(graph.model({})).run(["logs"], rows.feeds(stack.reader, x))[0]
+    return checking.session(graph.model({})).run(["logs"], inputs.feeds(stack.reader, x))[0]
 
 
 def numbers(n, seed, classes=4):

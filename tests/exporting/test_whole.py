@@ -11,7 +11,7 @@ import conftr
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.exporting import checking, whole
 from conftr.exporting.graph import ExportError
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from conftr.members import Forest, Logistic, Logits, Probabilities
 from conftr.members.network import Network
 

@@ -9,7 +9,7 @@ import pytest
 from conftr.classifier.calibration import ALL, CLASS
 from conftr.conformal.quantile import rank
 from conftr.monitoring.findings import findings, words
-from conftr.monitoring.page import page
+from conftr.monitoring.monitor_page import page
 from conftr.monitoring.reference import Reference
 from conftr.monitoring.streams import missed, streams
 

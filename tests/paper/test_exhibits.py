@@ -24,8 +24,8 @@ from conftr.paper.exhibits import (
     our_number,
     runs,
 )
-from conftr.paper.page import write
-from conftr.paper.sentences import Remark
+from conftr.paper.remarks import Remark
+from conftr.paper.results_page import write
 from small_runs import small
 
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")

@@ -9,8 +9,8 @@ from conftr.machine.plain_data import build, describe, digest
 from conftr.paper import EXHIBITS
 from conftr.paper.exhibits import our_number, runs
 from conftr.paper.figures import figures
-from conftr.paper.page import as_markdown
 from conftr.paper.reproduction import choose, progress
+from conftr.paper.results_page import as_markdown
 
 ROOT = Path(__file__).parents[2]
 ALL = list(EXHIBITS.values())

@@ -6,7 +6,7 @@ from test_paper_later import result
 
 from conftr.experiments.store import Store, read, write
 from conftr.paper.averages import TITLES, entries, missing, tables
-from conftr.paper.page import as_markdown
+from conftr.paper.results_page import as_markdown
 
 RECORD = {
     "results": [result("THR", 2.1, 0.01), result("APS", 2.5, 0.02)],

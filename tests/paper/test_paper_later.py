@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conftr.experiments.store import Store, write
 from conftr.paper.later import LONG_TAIL, TITLES, entries, missing, tables
-from conftr.paper.page import as_markdown
+from conftr.paper.results_page import as_markdown
 
 
 def result(score, mean, std=None):

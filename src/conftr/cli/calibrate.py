@@ -50,11 +50,10 @@ def calibrate(
     place = out or Path(f"{file.resolve().stem}-conftr")
     with reporting(stopped(place), quiet=quiet or as_json) as display:
         from conftr.classifier.estimator import ConformalClassifier
-        from conftr.data.user_files import Roles
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
-        roles = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
+        roles = opt.roles(target, labels, drop, picture=picture).grouped_by(group_by)
         clf = ConformalClassifier(
             0.1 if alpha is None else alpha, score=score or "thr", random_state=seed
         )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from conftr.conformal.scores import SCORES
+
+if TYPE_CHECKING:
+    from conftr.data.user_files import Roles
 
 
 class Method(StrEnum):
@@ -164,3 +167,24 @@ Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Write into --out even if it holds something.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
+
+
+def roles(
+    target: str | None,
+    labels: Path | None,
+    drop: Names = None,
+    category: Names = None,
+    text: Names = None,
+    picture: str | None = None,
+) -> Roles:
+    """What the columns of a file are for."""
+    from conftr.data.user_files import Roles
+
+    return Roles(
+        target,
+        labels,
+        drop=tuple(drop or ()),
+        categories=tuple(category or ()),
+        picture=picture,
+        texts=tuple(text) if text else None,
+    )

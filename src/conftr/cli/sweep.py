@@ -95,20 +95,13 @@ def sweep(
     """
     quiet = quiet or as_json
     with console.errors_in_words():
-        from conftr.data.user_files import Roles
         from conftr.experiments.sweeping import measurements, run_sweeps, without_record
         from conftr.search.cost import cost
 
         out, file = sys.stdout, _file(grid, methods, alpha)
         with console.connected(ray) as executor:
             with console.shown_progress(quiet) as display:
-                columns = Roles(
-                    target,
-                    labels,
-                    drop=tuple(drop or ()),
-                    categories=tuple(category or ()),
-                    texts=tuple(text) if text else None,
-                )
+                columns = opt.roles(target, labels, drop, category, text)
                 workspace = console.workspace(results, runs, data_dir, display)
                 name, workspace = _dataset(data, columns, workspace, seed)
                 changes = {"model": model, "epochs": epochs}
@@ -221,7 +214,6 @@ def _print(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from conftr.cli.experiments import draw
     from conftr.experiments.sweeping import outcome, path_of, write_settings
     from conftr.search.stages import best_of
 
@@ -235,7 +227,7 @@ def _print(
         ]
         typer.echo(json.dumps(outcomes, indent=1))
         return
-    draw([best_of(sweeps, records)])
+    console.draw([best_of(sweeps, records)])
     if not quiet:
         typer.echo("Results: " + " ".join(map(str, paths)), err=True)
         typer.echo(f"Settings: {settings}", err=True)

@@ -35,7 +35,7 @@ from conftr.conformal import checks
 from conftr.conformal.sets import lowered
 from conftr.exporting import checking, scoring, stacks
 from conftr.exporting.graph import ExportError, Graph, log_softmax, total
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from conftr.features.frame_columns import FrameColumns
 from conftr.machine import disk
 

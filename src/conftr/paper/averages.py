@@ -15,7 +15,7 @@ from conftr.experiments.specification import shown_method
 from conftr.experiments.store import Store, read
 from conftr.machine.table import RECORD, Table
 from conftr.paper.later import Link, result_of, size
-from conftr.paper.sentences import remarks
+from conftr.paper.remarks import remarks
 
 KEY = "averages"
 TITLE = "Members and a head: averages of five networks"

@@ -79,12 +79,11 @@ def reproduce(
                 workspace = console.workspace(results, runs, data_dir, display)
                 run_all(runs_of(exhibits), workspace, executor)
     with console.errors_in_words():
-        from conftr.cli.experiments import draw
         from conftr.paper.exhibit_table import table_of
 
-        draw([table_of(exhibit, Store(results)) for exhibit in exhibits])
+        console.draw([table_of(exhibit, Store(results)) for exhibit in exhibits])
         if page:
-            from conftr.paper.page import write
+            from conftr.paper.results_page import write
 
             write(exhibits, Store(results), page)
             typer.echo(f"Page: {page} and {page.with_suffix('.html')}", err=True)

@@ -20,7 +20,7 @@ from conftr.paper import averages, later
 from conftr.paper.exhibit_table import table_of
 from conftr.paper.exhibits import Exhibit
 from conftr.paper.figures import figures
-from conftr.paper.sentences import introduction, remarks, title
+from conftr.paper.remarks import introduction, remarks, title
 
 _SECTIONS = (averages, later)  # what goes beyond the paper
 

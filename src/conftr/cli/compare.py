@@ -1,12 +1,11 @@
-"""Verbs of the researcher: compare methods, print a comparison again."""
+"""The verbs `compare`, methods side by side, and `table`, a comparison printed again."""
 
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -127,16 +126,4 @@ def _print_table(file: Path, form: Format) -> None:
     elif form is Format.MARKDOWN:
         typer.echo("\n".join(markdown(table) for table in tables(records)), nl=False)
     else:
-        draw(tables(records))
-
-
-def draw(tables: list[Any]) -> None:
-    """Print tables, as wide as the terminal or, into a file, as they need."""
-    from rich.console import Console
-
-    from conftr.machine import table
-
-    # A table that goes to a file must not be cut or folded to the width of no terminal.
-    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 1000)
-    for content in tables:
-        terminal.print(table.draw(content))
+        console.draw(tables(records))
