@@ -21,7 +21,7 @@ from conftr.experiments.specification import stored_method
 from conftr.search.methods import objective_of
 from conftr.search.space import Settings, configured
 from conftr.search.text import SCORES
-from entries import asked, keep
+from entries import keep, requested
 
 METHODS = ("cross-entropy-tuned", "rwce", "conftr-class", "vr-conftr")
 PAIR = 2  # networks of an average in the first round
@@ -133,7 +133,7 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
 
 
 def main() -> None:
-    workspace, pairs = asked(__doc__, list(PROTOCOLS), METHODS)
+    workspace, pairs = requested(__doc__, list(PROTOCOLS), METHODS)
     for dataset, method in pairs:
         found = entry(dataset, method, workspace)
         keep(workspace.store.root / "averages" / f"{dataset}.json", dataset, found, METHODS)
