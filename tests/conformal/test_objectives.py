@@ -74,13 +74,13 @@ def test_conftr_by_hand(library):
     objective = conftr.ConfTr(0.5, quantile=conftr.OrderStatistic(), size_weight=2.0)
     sets = p[2:] / (p[2:] + 0.6)
     omega = np.maximum(0, sets.sum(axis=1) - 1).mean()
-    found = library.call(objective, np.log(p).astype(np.float32), labels)
-    assert found == pytest.approx(math.log(2 * omega + 1e-8), rel=1e-3)
+    value = library.call(objective, np.log(p).astype(np.float32), labels)
+    assert value == pytest.approx(math.log(2 * omega + 1e-8), rel=1e-3)
     # With L = I the misses 1 - C_y of the two count as well.
     missed = ((1 - sets[0, 0]) + (1 - sets[1, 1])) / 2
     with_class = dataclasses.replace(objective, loss_matrix=np.eye(2))
-    found = library.call(with_class, np.log(p).astype(np.float32), labels)
-    assert found == pytest.approx(math.log(2 * omega + missed + 1e-8), rel=1e-4)
+    value = library.call(with_class, np.log(p).astype(np.float32), labels)
+    assert value == pytest.approx(math.log(2 * omega + missed + 1e-8), rel=1e-4)
 
 
 def test_covertr_and_bel_by_hand(library):
@@ -102,8 +102,8 @@ def test_covertr_and_bel_by_hand(library):
 def test_every_library_gives_the_same_value(library, name):
     logits, labels = batch()
     expected = OBJECTIVES[name](logits, labels)
-    found = library.call(OBJECTIVES[name], logits.astype(np.float32), labels)
-    assert found == pytest.approx(float(expected), rel=2e-4, abs=1e-5)
+    value = library.call(OBJECTIVES[name], logits.astype(np.float32), labels)
+    assert value == pytest.approx(float(expected), rel=2e-4, abs=1e-5)
 
 
 def jax_gradient(objective, logits, labels):
@@ -151,11 +151,11 @@ def test_estimated_gradients_are_those_of_the_averaged_threshold(name):
     logits, labels = batch(n=40)
     _, gradient = torch_gradient(objective, logits, labels)
     n = 40 if objective.fraction is None else 20
-    own = conftr.thr(logits)[np.arange(n), labels[:n]]
-    own_t = torch.tensor(own, requires_grad=True)
+    true_scores = conftr.thr(logits)[np.arange(n), labels[:n]]
+    own_t = torch.tensor(true_scores, requires_grad=True)
     tau = objective.quantile(own_t, ALPHA)
     tau.backward()
-    weights, offset = own_t.grad.numpy(), tau.item() - own_t.grad.numpy() @ own
+    weights, offset = own_t.grad.numpy(), tau.item() - own_t.grad.numpy() @ true_scores
     averaged = dataclasses.replace(objective, quantile=lambda s, _: s @ weights + offset)
     rng, h = np.random.default_rng(1), 1e-6
     for _ in range(5):

@@ -102,6 +102,6 @@ def test_markdown():
 
 
 def test_csv_holds_the_rows():
-    found = list(csv.DictReader(io.StringIO(tables.as_csv([BASELINE, OTHER]))))
-    assert len(found) == 6
-    assert float(found[3]["change"]) == pytest.approx(-0.25)
+    result = list(csv.DictReader(io.StringIO(tables.as_csv([BASELINE, OTHER]))))
+    assert len(result) == 6
+    assert float(result[3]["change"]) == pytest.approx(-0.25)

@@ -79,7 +79,7 @@ def test_numbers_that_may_be_traced_share_a_program():
         attempt("conftr", temperature=1.0, size_weight=3.0, target_size=0),
         attempt("conftr", learning_rate=0.1, momentum=0.5, weight_decay=0.0),
     ]
-    assert len({one.program for one in same}) == 1
+    assert len({tried_attempt.program for tried_attempt in same}) == 1
     assert vary(same)["temperature"] == [0.5, 1.0, 1.0]
     others = [
         attempt("conftr", fraction=0.3),
@@ -87,13 +87,13 @@ def test_numbers_that_may_be_traced_share_a_program():
         attempt("conftr", quantile="nearest:0.1"),
         attempt("conftr", batch_size=10),
     ]
-    assert len({one.program for one in [*same, *others]}) == 5
+    assert len({tried_attempt.program for tried_attempt in [*same, *others]}) == 5
     assert len(bundled([*same, *others], 2)) == 6
 
 
 def test_weights_of_cross_entropy_share_a_program_but_for_none():
     weights = [attempt("conftr", cross_entropy_weight=weight) for weight in (0, 0.1, 1)]
-    none, some, more = (one.program for one in weights)
+    none, some, more = (tried_attempt.program for tried_attempt in weights)
     assert none != some == more
     assert "cross_entropy_weight" not in weights[0].numbers
 
