@@ -98,6 +98,48 @@ def test_covertr_and_bel_by_hand(library):
     assert covertr == pytest.approx(expected, rel=1e-4)
 
 
+def loss_on(objective, sets, labels):
+    """log(L + size_weight Omega + 1e-8), of public functions alone."""
+    weights, matrix = getattr(objective, "class_weights", None), objective.loss_matrix
+    omega = conftr.size_loss(sets, labels, target_size=objective.target_size, weights=weights)
+    if matrix is conftr.identity:
+        matrix = conftr.identity(sets.shape[1])
+    loss = 0 if matrix is None else conftr.class_loss(sets, labels, matrix)
+    return np.log(loss + objective.size_weight * omega + 1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name.startswith("conftr")])
+def test_conftr_is_alg_1_of_public_functions(name):
+    objective, (logits, labels) = OBJECTIVES[name], batch()
+    cut = 0 if objective.fraction is None else int(objective.fraction * len(labels))
+    scores = objective.score(logits)
+    calibrating, predicting = (slice(cut), slice(cut, None)) if cut else (slice(None),) * 2
+    tau = conftr.smooth_calibrate(
+        scores[calibrating], labels[calibrating], objective.alpha, objective.quantile
+    )
+    sets = conftr.smooth_predict_set(scores[predicting], tau, objective.temperature)
+    expected = loss_on(objective, sets, labels[predicting])
+    expected += objective.cross_entropy_weight * conftr.CrossEntropy()(logits, labels)
+    assert objective(logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["covertr", "covertr-thr"])
+def test_covertr_is_made_of_public_functions(name):
+    objective, (logits, labels) = OBJECTIVES[name], batch()
+    scores = objective.score(logits)
+    sets = conftr.smooth_predict_set(scores, objective.tau, objective.temperature)
+    expected = loss_on(objective, sets, labels)
+    assert objective(logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
+def test_bel_is_made_of_public_functions():
+    logits, labels = batch()
+    sets = conftr.smooth_predict_set(logits, 1.0, 1.0)
+    omega = conftr.size_loss(sets, labels, target_size=0)
+    expected = np.log(conftr.coverage_loss(sets, labels, ALPHA) + 0.1 * omega + 1e-8)
+    assert OBJECTIVES["bel"](logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_every_library_gives_the_same_value(library, name):
     logits, labels = batch()

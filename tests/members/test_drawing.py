@@ -26,7 +26,7 @@ def test_rows_are_drawn_as_often_as_they_weigh(seed):
     assert set(counts[1:]) <= {4, 5}
 
 
-@pytest.mark.parametrize("true_scores", [[5e-324, 1.0], [1.7e308, 1.7e308]])
-def test_weights_may_be_as_small_and_as_large_as_numbers_are(true_scores):
-    answers = drawing.drawn(ROWS, np.resize(true_scores, 10), 0)
-    assert set(answers) == {*ROWS[np.resize(true_scores, 10) > 0.5]}
+@pytest.mark.parametrize("weights", [[5e-324, 1.0], [1.7e308, 1.7e308]])
+def test_weights_may_be_as_small_and_as_large_as_numbers_are(weights):
+    rows = drawing.drawn(ROWS, np.resize(weights, 10), 0)
+    assert set(rows) == {*ROWS[np.resize(weights, 10) > 0.5]}

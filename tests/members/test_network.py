@@ -91,6 +91,6 @@ def test_a_network_that_diverges_is_refused_in_words():
 def test_code_of_the_users_own_is_not_saved(trained):
     _, (member, _), _ = trained
     custom = Custom(lambda key: ({}, ()), lambda params, state, x, train: (x, state))
-    trained = network.TrainedNetwork(member.models[0].encoding, custom, member.models[0].fitted)
+    saved = network.TrainedNetwork(member.models[0].encoding, custom, member.models[0].fitted)
     with pytest.raises(MemberError, match="Custom is code of yours"):
-        trained.files()
+        saved.files()
