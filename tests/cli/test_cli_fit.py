@@ -667,7 +667,7 @@ def test_a_model_of_an_array_takes_the_columns_of_a_table_in_order(tmp_path):
     arguments = ["--keep", "id", "--target", "t", "--out", tmp_path / "sets.jsonl"]
     ran("predict", tmp_path / "model", tmp_path / "rows.csv", *arguments)
     table = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
-    assert table == [[str(k) for k in predict_label] for predict_label in clf.predict_labels(p)]
+    assert table == [[str(k) for k in names] for names in clf.predict_labels(p)]
     done = run("predict", tmp_path / "model", tmp_path / "rows.csv", "--target", "t")
     assert "must have 3 columns of numbers" in done.stderr
     arguments = ["--target", "t", "--drop", "id", "--out", tmp_path / "anew"]

@@ -92,19 +92,19 @@ def test_ngrams_weigh_by_hand():
 
 def test_ngrams_tell_words_from_pairs_and_pairs_by_their_order():
     learned = Ngrams.learn(["not good very bad", "not good very bad", "very good not bad"] * 2)
-    item, two = learned.encode(["not good", "good not"]).toarray()
-    assert not np.array_equal(item, two)
+    first, second = learned.encode(["not good", "good not"]).toarray()
+    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("kind", [Ngrams, Topics])
 def test_a_text_is_read_the_same_alone_and_among_others_and_after_being_written(kind):
-    answers = [*SENTENCES, *ODD]
-    learned = kind.learn(answers)
+    sentences = [*SENTENCES, *ODD]
+    learned = kind.learn(sentences)
     again = kind.from_json(learned.to_json())
-    whole = _array(again.encode(answers))
-    np.testing.assert_array_equal(_array(learned.encode(answers)), whole)
+    whole = _array(again.encode(sentences))
+    np.testing.assert_array_equal(_array(learned.encode(sentences)), whole)
     for i in (0, 31, 34, 36):
-        np.testing.assert_array_equal(_array(learned.encode([answers[i]]))[0], whole[i])
+        np.testing.assert_array_equal(_array(learned.encode([sentences[i]]))[0], whole[i])
 
 
 def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
@@ -132,18 +132,18 @@ def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
 
 def test_words_are_kept_in_their_order_as_bytes():
     pytest.importorskip("wordllama")
-    answers = ["my card is lost", "lost", "", "card " * 500]
-    order = WordOrder.learn([*answers[:3]] * 30)
+    texts = ["my card is lost", "lost", "", "card " * 500]
+    order = WordOrder.learn([*texts[:3]] * 30)
     assert order.inputs == (4, 256)
-    result = order.encode(answers)
+    result = order.encode(texts)
     assert result.dtype == np.uint8
-    vectors = [word_vectors._files().vectors[piece] for piece in word_vectors._pieces(answers[:2])]
+    vectors = [word_vectors._files().vectors[piece] for piece in word_vectors._pieces(texts[:2])]
     near = (result[0].astype(float) - NOTHING) * STEP
     np.testing.assert_allclose(near, np.clip(vectors[0], -127 * STEP, 127 * STEP), atol=STEP)
     np.testing.assert_array_equal(result[1, 0], result[0, 3])
     assert (result[1, 1:] == NOTHING).all()
     assert (result[2] == NOTHING).all()
-    assert WordOrder.learn(answers[3:]).length == 64  # no more of a long text is read
+    assert WordOrder.learn(texts[3:]).length == 64  # no more of a long text is read
     assert WordOrder.from_json(json.loads(json.dumps(order.to_json()))) == order
 
 

@@ -60,9 +60,9 @@ def changed(text, name, change):
     start = text.index(f"\n{name}=", first) + len(name) + 2
     end = text.index("\n", start)
     values = change(text[start:end].split())
-    answers = text[:start] + " ".join(values) + text[end:]
+    tampered = text[:start] + " ".join(values) + text[end:]
     size = text[first:].index("\nTree=1\n") + 1
-    return answers.replace(f"tree_sizes={size} ", f"tree_sizes={size + len(answers) - len(text)} ")
+    return tampered.replace(f"tree_sizes={size} ", f"tree_sizes={size + len(tampered) - len(text)} ")
 
 
 def first(value):

@@ -16,9 +16,9 @@ def test_equal_weights_draw_every_row_once(value, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_are_drawn_as_often_as_they_weigh(seed):
-    true_scores = np.array([1, 2, 1, 1, 3, 1, 0, 1, 1, 1.0])
-    answers = drawing.drawn(ROWS, true_scores, seed)
-    np.testing.assert_array_equal(np.bincount(answers - 100, minlength=10), true_scores)
+    weights = np.array([1, 2, 1, 1, 3, 1, 0, 1, 1, 1.0])
+    rows = drawing.drawn(ROWS, weights, seed)
+    np.testing.assert_array_equal(np.bincount(rows - 100, minlength=10), weights)
     far = drawing.drawn(ROWS, np.array([1.0] + [1000.0] * 9), seed)
     counts = np.bincount(far - 100, minlength=10)
     assert len(far) == 40  # not a thousand of each
