@@ -62,7 +62,9 @@ def changed(text, name, change):
     values = change(text[start:end].split())
     tampered = text[:start] + " ".join(values) + text[end:]
     size = text[first:].index("\nTree=1\n") + 1
-    return tampered.replace(f"tree_sizes={size} ", f"tree_sizes={size + len(tampered) - len(text)} ")
+    return tampered.replace(
+        f"tree_sizes={size} ", f"tree_sizes={size + len(tampered) - len(text)} "
+    )
 
 
 def first(value):

@@ -25,62 +25,68 @@ _LONG = 600  # seconds beyond which a person at a terminal is asked first
 _ALPHA, _ALPHA_OF_FILE = 0.01, 0.1  # as in `conftr compare` and in `conftr fit`
 
 
+_Data = Annotated[
+    str,
+    typer.Argument(
+        help="A name from `conftr data list`, or a .csv, .tsv, .parquet, .npz or .npy file."
+    ),
+]
+_Grid = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to try, a TOML file; what it does not say has defaults (default: the "
+        "paper's grid, thinned out, in stages)",
+    ),
+]
+_Methods = Annotated[
+    str | None,
+    typer.Option(
+        help="Which, with commas between: names, or FILE.py:NAME for one of your own "
+        "(default: those of the grid, or all five)"
+    ),
+]
+_Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training data.")]
+_Alpha = Annotated[
+    float | None,
+    typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
+]
+_Halving = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Successive halving in place of the grid's stages: so many rounds, each with a "
+        "third of the next one's epochs, keep a third of the configurations.",
+    ),
+]
+_Equal = Annotated[
+    bool,
+    typer.Option(
+        "--equal-budget",
+        help="As many configurations for every method, in place of a grid: two learning rates, "
+        "two values of a setting of its own, half of the epochs and all of them.",
+    ),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")]
+
+
 def sweep(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A name from `conftr data list`, or a .csv, .tsv, .parquet, .npz or .npy file."
-        ),
-    ],
+    data: _Data,
     target: opt.Target = None,
     labels: opt.Labels = None,
     drop: opt.Drop = None,
     category: opt.Category = None,
     text: opt.Text = None,
-    grid: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What to try, a TOML file; what it does not say has defaults (default: the "
-            "paper's grid, thinned out, in stages)",
-        ),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Which, with commas between: names, or FILE.py:NAME for one of your own "
-            "(default: those of the grid, or all five)"
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the training data.")
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
-    ] = None,
+    grid: _Grid = None,
+    methods: _Methods = None,
+    epochs: _Epochs = None,
+    alpha: _Alpha = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
-    halving: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Successive halving in place of the grid's stages: so many rounds, each with a "
-            "third of the next one's epochs, keep a third of the configurations.",
-        ),
-    ] = None,
-    equal: Annotated[
-        bool,
-        typer.Option(
-            "--equal-budget",
-            help="As many configurations for every method, in place of a grid: two learning rates, "
-            "two values of a setting of its own, half of the epochs and all of them.",
-        ),
-    ] = False,
+    halving: _Halving = None,
+    equal: _Equal = False,
     seed: opt.Seed = 0,
     ray: console.Ray = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")
-    ] = False,
+    dry_run: _DryRun = False,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
     results: console.Results = Path("results"),
     runs: console.Runs = Path("runs"),
