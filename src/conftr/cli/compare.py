@@ -36,7 +36,6 @@ _Settings = Annotated[
         "(default: what suits the data)"
     ),
 ]
-_Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training data.")]
 _Alpha = Annotated[
     str | None,
     typer.Option(
@@ -66,7 +65,7 @@ def compare(
     settings: _Settings = None,
     trials: Annotated[int, typer.Option(min=1, help="Models trained by each method.")] = 10,
     splits: Annotated[int, typer.Option(min=1, help="Random calibration/test splits.")] = 10,
-    epochs: _Epochs = None,
+    epochs: opt.Epochs = None,
     alpha: _Alpha = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     quantile: _Quantile = None,

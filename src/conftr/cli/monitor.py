@@ -22,10 +22,6 @@ from conftr.cli.finishing import paragraph
 _File = Annotated[
     Path, typer.Argument(help="New rows, with their classes or without; of any size.")
 ]
-_Target = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="True classes, if FILE has them.", show_default="the model's"),
-]
 _Level = Annotated[
     float | None,
     typer.Option(
@@ -51,7 +47,7 @@ _State = Annotated[
 def monitor(
     model: opt.Model,
     file: _File,
-    target: _Target = None,
+    target: opt.TrueClasses = None,
     level: _Level = None,
     id_column: _IdColumn = None,
     picture: opt.Picture = None,

@@ -1,4 +1,4 @@
-"""Options that the practitioner's verbs share, each of one meaning."""
+"""Options that verbs share, each of one meaning."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ Settings = Annotated[
     Path | None,
     typer.Option(help="How to train: a settings file that `conftr sweep FILE` wrote."),
 ]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training data.")]
 Tune = Annotated[
     int | None,
     typer.Option(
@@ -93,6 +94,10 @@ Target = Annotated[
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="The file of the classes, where FILE is a .npy file.")
+]
+TrueClasses = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="True classes, if FILE has them.", show_default="the model's"),
 ]
 GroupBy = Annotated[
     str | None,

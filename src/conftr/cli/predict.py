@@ -49,10 +49,6 @@ _PValues = Annotated[
         "alpha.",
     ),
 ]
-_Target = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="True classes, if FILE has them.", show_default="the model's"),
-]
 
 
 def predict(
@@ -63,7 +59,7 @@ def predict(
     keep: _Keep = None,
     probabilities: _Probabilities = True,
     p_values: _PValues = False,
-    target: _Target = None,
+    target: opt.TrueClasses = None,
     picture: opt.Picture = None,
     ray: Ray = None,
     as_json: opt.AsJson = False,

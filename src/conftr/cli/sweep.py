@@ -46,7 +46,6 @@ _Methods = Annotated[
         "(default: those of the grid, or all five)"
     ),
 ]
-_Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training data.")]
 _Alpha = Annotated[
     float | None,
     typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
@@ -79,7 +78,7 @@ def sweep(
     text: opt.Text = None,
     grid: _Grid = None,
     methods: _Methods = None,
-    epochs: _Epochs = None,
+    epochs: opt.Epochs = None,
     alpha: _Alpha = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
     halving: _Halving = None,
