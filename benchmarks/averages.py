@@ -7,10 +7,10 @@ Settings that are best for a single network need not be best for an average. Her
 many for every method, are told apart by the sets of averages on held-out rows of the training
 split: of two networks first, and of five for the best of these. Where a draw of held-out rows says
 too little, the best averages of two are measured on further draws in between: at alpha = .01 a
-hundred of 10,000 rows are beyond the threshold, and one average of two has sets of 1.59 on one draw
-and of 1.69 on the next. A head is found on the rows of the first draw. Then networks are trained on
-the whole training split, and the head is put on the average of each five. What is done is found
-again: a run that was stopped goes on where it was.
+hundred of 10,000 rows are beyond the threshold, and draws differ by more than most settings do.
+A head is found on the rows of the first draw. Then networks are trained on the whole training
+split, and the head is put on the average of each five. What is done is found again: a run that
+was stopped goes on where it was.
 """
 
 from collections.abc import Iterator, Sequence
@@ -122,24 +122,20 @@ def specification(
     """So many networks of these settings, on the whole training split or a part of it."""
     protocol = PROTOCOLS[dataset]
     scores = tuple(one for one in SCORES if one[0] in ("THR", "APS"))
-    trained = configured(objective_of(method), settings, protocol.alpha)
-    training = Training(dataset, *trained, resampled=False, **how)
+    described = configured(objective_of(method), settings, protocol.alpha)
+    training = Training(dataset, *described, resampled=False, **how)
     splits = protocol.splits if how else 10  # what is reported has the paper's
     evaluation = Evaluation((protocol.alpha,), splits, scores)
     return Specification(f"{method}-averaged", training, evaluation, networks)
 
 
 class Tried(NamedTuple):
-    """Settings, and the mean size of sets of their networks' averages on draws of held-out rows.
-
-    first: The networks, and the rows, of the first draw.
-    """
+    """Settings, and the mean size of sets of their networks' averages on draws of held-out rows."""
 
     settings: Settings
     networks: int
     draws: int
     size: float
-    first: tuple[list[TrainedTrial], Prepared]
 
 
 def tried(
@@ -152,17 +148,28 @@ def tried(
     draws: int,
 ) -> Tried:
     """An average of so many networks, measured on so many draws of held-out rows."""
-    sizes, said = [], []
+    sizes = []
     for draw in range(draws):
-        pool = part("held_out", share=0.2, at_most=10000, seed=draw)
-        wanted = specification(dataset, method, settings, networks, pool=pool)
-        prepared = prepare(wanted.training, workspace.load)
-        trials = train(wanted, prepared, workspace)
+        wanted = on_held_out(dataset, method, settings, networks, draw)
+        trials, prepared = trained(wanted, workspace)
         sizes.append(size_of(trials, wanted.evaluation, prepared))
-        said.append((trials, prepared))
     size = float(np.mean(sizes))
     print(dataset, method, networks, draws, f"{size:.4f}", settings, flush=True)
-    return Tried(settings, networks, draws, size, said[0])
+    return Tried(settings, networks, draws, size)
+
+
+def on_held_out(
+    dataset: str, method: str, settings: Settings, networks: int, draw: int
+) -> Specification:
+    """So many networks that a draw of training rows is held out from."""
+    pool = part("held_out", share=0.2, at_most=10000, seed=draw)
+    return specification(dataset, method, settings, networks, pool=pool)
+
+
+def trained(wanted: Specification, workspace: Workspace) -> tuple[list[TrainedTrial], Prepared]:
+    """Networks of a specification, and the rows that they speak of."""
+    prepared = prepare(wanted.training, workspace.load)
+    return train(wanted, prepared, workspace), prepared
 
 
 def searched(dataset: str, method: str, workspace: Workspace) -> list[Tried]:
@@ -188,7 +195,8 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
     attempts = searched(dataset, method, workspace)
     chosen = min((one for one in attempts if one.networks == FIVE), key=_size)
     wanted = specification(dataset, method, chosen.settings, FIVE * PROTOCOLS[dataset].averages)
-    heads = best_heads(*chosen.first, wanted.evaluation)
+    first = on_held_out(dataset, method, chosen.settings, FIVE, draw=0)
+    heads = best_heads(*trained(first, workspace), wanted.evaluation)
     record = run(wanted, workspace, lambda *them: measured_in_fives(heads, *them))
     for name in ("results", "average", "head"):
         told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record[name]]
