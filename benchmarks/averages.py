@@ -76,7 +76,7 @@ PROTOCOLS = {
         draws=3,
         kept=1,
         splits=100,
-        averages=3,
+        averages=1,
     ),
     "mnist": Protocol("linear", (15, 30), (5e-4,), kept=1, averages=1),
     "emnist-test": Protocol("mlp:128x128", (20, 40), (5e-4,), kept=1, averages=1),
@@ -182,7 +182,8 @@ def searched(dataset: str, method: str, workspace: Workspace) -> list[Tried]:
         best = sorted(pairs, key=_size)[: protocol.again]
         again = [attempt(one.settings, networks=PAIR, draws=protocol.draws) for one in best]
     best = sorted(again or pairs, key=_size)[: protocol.kept]
-    fives = [attempt(one.settings, networks=FIVE, draws=protocol.draws) for one in best]
+    draws = protocol.draws if len(best) > 1 else 1  # one is for its head alone
+    fives = [attempt(one.settings, networks=FIVE, draws=draws) for one in best]
     return pairs + again + fives
 
 
