@@ -43,10 +43,10 @@ def run(*command, cwd, ok=True):
     done = subprocess.run(
         list(map(str, command)), cwd=cwd, text=True, capture_output=True, timeout=900
     )
-    said = done.stdout + done.stderr
+    printed = done.stdout + done.stderr
     if (done.returncode == 0) is not ok:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{said}")
-    return said
+        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{printed}")
+    return printed
 
 
 def environment(folder, wheel, extra=""):
@@ -80,10 +80,10 @@ def check_base(folder, wheel):
     version = run(bin_ / "python", "-W", "error", "-c", BASE, cwd=folder).strip()
     assert wheel.name.startswith(f"conftr-{version}-"), version
     assert run(bin_ / "conftr", "--version", cwd=folder).strip() == f"conftr {version}"
-    said = run(bin_ / "conftr", "fit", "data.csv", cwd=folder, ok=False)
-    assert "pip install 'conftr[cli]'" in said, said
-    assert "Traceback" not in said, said
-    print(f"with NumPy alone: sets, an objective, and in words: {said.strip()}")
+    printed = run(bin_ / "conftr", "fit", "data.csv", cwd=folder, ok=False)
+    assert "pip install 'conftr[cli]'" in printed, printed
+    assert "Traceback" not in printed, printed
+    print(f"with NumPy alone: sets, an objective, and in words: {printed.strip()}")
 
 
 def check_command_line(folder, wheel):

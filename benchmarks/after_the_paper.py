@@ -25,7 +25,7 @@ from conftr.search.settings import Stage
 from conftr.search.space import configured
 from conftr.search.sweeps import sweeps
 from conftr.search.text import SCORES
-from entries import asked, keep
+from entries import keep, requested
 
 KEPT = part("kept_for_a_head", share=0.1, at_most=5000, seed=0)
 
@@ -75,7 +75,7 @@ def settings_of(dataset: str, method: str, workspace: Workspace) -> tuple[dict[s
 def specification(dataset: str, method: str, settings: dict[str, Any]) -> Specification:
     """Five trainings and ten splits, by THR and APS."""
     alpha = PROTOCOLS[dataset].alpha
-    scores = tuple(one for one in SCORES if one[0] in ("THR", "APS"))
+    scores = tuple(pair for pair in SCORES if pair[0] in ("THR", "APS"))
     trained = configured(objective_of(method), settings, alpha)
     training = Training(dataset, *trained, resampled=False, pool=KEPT)
     return Specification(method, training, Evaluation((alpha,), 10, scores), trials=5)
@@ -87,9 +87,11 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
     settings, sweep = settings_of(dataset, method, workspace)
     wanted = specification(dataset, method, settings)
     record = run_with_ensembles(wanted, workspace)
-    told = [f"{one['score']} {one['inefficiency']['mean']:.3f}" for one in record["results"]]
+    sizes = [
+        f"{result['score']} {result['inefficiency']['mean']:.3f}" for result in record["results"]
+    ]
     whole = [f"{record[name][0]['inefficiency']['mean']:.3f}" for name in ("average", "head")]
-    print(dataset, method, *told, "average, head", *whole, settings, flush=True)
+    print(dataset, method, *sizes, "average, head", *whole, settings, flush=True)
     return {
         "method": stored_method(method),
         "sweep": sweep.relative_to(store.root).as_posix(),
@@ -98,10 +100,10 @@ def entry(dataset: str, method: str, workspace: Workspace) -> dict[str, Any]:
 
 
 def main() -> None:
-    workspace, pairs = asked(__doc__, list(PROTOCOLS), METHODS)
+    workspace, pairs = requested(__doc__, list(PROTOCOLS), METHODS)
     for dataset, method in pairs:
-        found = entry(dataset, method, workspace)
-        keep(workspace.store.root / "later" / f"{dataset}.json", dataset, found, METHODS)
+        content = entry(dataset, method, workspace)
+        keep(workspace.store.root / "later" / f"{dataset}.json", dataset, content, METHODS)
 
 
 if __name__ == "__main__":

@@ -126,10 +126,10 @@ def networks(model, make):
 def show(title, functions, epoch=False) -> None:
     for function in functions.values():
         function()  # compiles
-    found = best_times(functions, ROUNDS)
-    least = found["PyTorch, channels last"]
+    times = best_times(functions, ROUNDS)
+    least = times["PyTorch, channels last"]
     print(title)
-    for name, seconds in found.items():
+    for name, seconds in times.items():
         long = f"   {seconds * 45_000 / BATCH:5.0f} s an epoch of 45,000" if epoch else ""
         print(f"  {name:46} {1e3 * seconds:8.1f} ms {seconds / least:6.2f} x{long}", flush=True)
 

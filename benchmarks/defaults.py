@@ -33,11 +33,11 @@ def wine(_: Path) -> list[str]:
 
 
 def letters(folder: Path) -> list[str]:
-    found = data.load("emnist-test")
-    x = np.concatenate([found.x_train, found.x_cal, found.x_test])[..., 0]
-    y = np.concatenate([found.y_train, found.y_cal, found.y_test])
+    dataset = data.load("emnist-test")
+    x = np.concatenate([dataset.x_train, dataset.x_cal, dataset.x_test])[..., 0]
+    y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
     rows = permutation(len(y))[:ROWS]
-    names = [found.classes[k].upper() for k in y[rows]]
+    names = [dataset.classes[k].upper() for k in y[rows]]
     described(x[rows] > 127).with_columns(letter=pl.Series(names)).write_csv(folder / "letters.csv")
     return [str(folder / "letters.csv"), "--target", "letter"]
 
@@ -96,14 +96,14 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         arguments = {"digits": digits, "wine": wine, "letters": letters}[name](Path(folder))
         for seed in seeds or ["0"]:
-            found = fit(arguments, seed, Path(folder))
-            n, (group,) = found["test_rows"], found["groups"]
+            result = fit(arguments, seed, Path(folder))
+            n, (group,) = result["test_rows"], result["groups"]
             low, high = (f"{100 * count / n:.1f}" for count in group["chance"])
-            chosen, *others = found["candidates"]
+            chosen, *others = result["candidates"]
             best = others[-1]  # of the members alone
             print(
-                f"| {name} | {seed} | {100 * found['coverage']:.1f} % | {low} to {high} % "
-                f"| {found['verdict']} | {chosen['mean_size']:.2f} | {chosen['name']} "
+                f"| {name} | {seed} | {100 * result['coverage']:.1f} % | {low} to {high} % "
+                f"| {result['verdict']} | {chosen['mean_size']:.2f} | {chosen['name']} "
                 f"| {best['mean_size']:.2f} | {best['name']} |",
                 flush=True,
             )

@@ -20,7 +20,7 @@ from conftr.machine.progress import SILENT
 ROOT = Path(__file__).parents[1]
 
 
-def asked(
+def requested(
     words: str, datasets: Sequence[str], methods: Sequence[str]
 ) -> tuple[Workspace, Iterator[tuple[str, str]]]:
     """From the command line: where to work, and each dataset with each method that it names."""
@@ -40,6 +40,6 @@ def keep(path: Path, dataset: str, entry: dict[str, Any], methods: Sequence[str]
     path.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(path.with_suffix(".lock")):
         known = read(path)["entries"] if path.exists() else []
-        entries = [one for one in known if one["method"] != entry["method"]] + [entry]
-        entries.sort(key=lambda one: order.index(one["method"]))
+        entries = [other for other in known if other["method"] != entry["method"]] + [entry]
+        entries.sort(key=lambda other: order.index(other["method"]))
         write(path, {"dataset": dataset, "entries": entries})

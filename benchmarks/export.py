@@ -27,7 +27,7 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 import conftr
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from tables import load
 
 ALPHA = 0.1
@@ -45,8 +45,8 @@ def examples(name, folder):
         return images[order[:1300]], y[order[:1300]], images[order[1300:]]
     table = load(name, folder)
     order = np.random.default_rng(0).permutation(len(table.y))
-    learned, asked = order[: len(order) * 3 // 4], order[len(order) * 3 // 4 :]
-    return table.x.iloc[learned], table.y[learned], table.x.iloc[asked]
+    learned, new_rows = order[: len(order) * 3 // 4], order[len(order) * 3 // 4 :]
+    return table.x.iloc[learned], table.y[learned], table.x.iloc[new_rows]
 
 
 def many(rows, count, rng):
@@ -55,18 +55,18 @@ def many(rows, count, rng):
     if not isinstance(rows, pd.DataFrame):
         moved = rows[places].astype(np.float32)
         return moved + rng.normal(size=moved.shape).astype(np.float32)
-    found = rows.iloc[places].reset_index(drop=True)
-    for column in found.select_dtypes("number"):
+    drawn = rows.iloc[places].reset_index(drop=True)
+    for column in drawn.select_dtypes("number"):
         spread = rows[column].std() / 100
-        found[column] = found[column].astype(float) + rng.normal(size=count) * spread
-    return found
+        drawn[column] = drawn[column].astype(float) + rng.normal(size=count) * spread
+    return drawn
 
 
 def in_blocks(function, n):
     """Results of blocks of rows, and seconds of the processor for all of them."""
     begun = time.process_time()
-    found = [function(slice(a, a + BLOCK)) for a in range(0, n, BLOCK)]
-    return np.concatenate(found), time.process_time() - begun
+    blocks = [function(slice(a, a + BLOCK)) for a in range(0, n, BLOCK)]
+    return np.concatenate(blocks), time.process_time() - begun
 
 
 def fitted(name, examples, models):
@@ -81,17 +81,17 @@ def fitted(name, examples, models):
 def measured(name, folder, count, models):
     X, y, rest = examples(name, folder)
     clf = fitted(name, (X, y), models)
-    asked = many(rest, count, np.random.default_rng(1))
+    new_rows = many(rest, count, np.random.default_rng(1))
     reader = clf.candidates_[0].stack.reader
     with TemporaryDirectory() as place:
-        path = conftr.export(clf, Path(place) / "model.onnx", rows=asked[:2000])
+        path = conftr.export(clf, Path(place) / "model.onnx", rows=new_rows[:2000])
         size = path.stat().st_size
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads, settings.log_severity_level = 1, 3
         session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
-        told = session.get_modelmeta().custom_metadata_map
-    given = feeds(reader, asked)
-    ours, here = in_blocks(lambda part: clf.predict_set(asked[part]), count)
+        metadata = session.get_modelmeta().custom_metadata_map
+    given = feeds(reader, new_rows)
+    ours, here = in_blocks(lambda part: clf.predict_set(new_rows[part]), count)
     theirs, there = in_blocks(
         lambda part: session.run(["sets"], {k: v[part] for k, v in given.items()})[0], count
     )
@@ -101,7 +101,7 @@ def measured(name, folder, count, models):
         "rows": count,
         "differing sets": int((ours != theirs).any(axis=1).sum()),
         "of which smaller": int((ours & ~theirs).any(axis=1).sum()),
-        "margin": json.loads(told["margin"]),
+        "margin": json.loads(metadata["margin"]),
         "mean size": float(ours.sum(axis=1).mean()),
         "file, MB": size / 1e6,
         "rows a second of a core, here": count / here,
@@ -115,11 +115,11 @@ def summary():
     print("| model | differing sets | file | rows a second of a core, onnxruntime and here |")
     print("|---|---|---|---|")
     for name in (*TABLES, PICTURES):
-        found = json.loads((RESULTS / f"{name}.json").read_text())
-        rates = found["in onnxruntime"], found["rows a second of a core, here"]
+        content = json.loads((RESULTS / f"{name}.json").read_text())
+        rates = content["in onnxruntime"], content["rows a second of a core, here"]
         print(
-            f"| {name}: {found['members']} | {found['differing sets']} of {found['rows']:,} "
-            f"| {found['file, MB']:.1f} MB | {rates[0]:,.0f} and {rates[1]:,.0f} |"
+            f"| {name}: {content['members']} | {content['differing sets']} of {content['rows']:,} "
+            f"| {content['file, MB']:.1f} MB | {rates[0]:,.0f} and {rates[1]:,.0f} |"
         )
 
 
@@ -130,13 +130,13 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--only", default=",".join([*TABLES, PICTURES]))
     parser.add_argument("--summary", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in () if asked.summary else asked.only.split(","):
-        found = measured(name, asked.data, asked.rows, asked.models)
-        print(json.dumps(found), flush=True)
+    for name in () if options.summary else options.only.split(","):
+        record = measured(name, options.data, options.rows, options.models)
+        print(json.dumps(record), flush=True)
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     summary()
 
 

@@ -49,19 +49,19 @@ TABLES = {"large": large, "wine": wine}
 
 
 def main() -> None:
-    names = [one for one in sys.argv[1:] if one in TABLES] or list(TABLES)
-    options = [one for one in sys.argv[1:] if one not in TABLES]
+    names = [word for word in sys.argv[1:] if word in TABLES] or list(TABLES)
+    options = [word for word in sys.argv[1:] if word not in TABLES]
     with TemporaryDirectory() as folder:
         for name in names:
             arguments = [*TABLES[name](Path(folder)), "--alpha", str(ALPHA), *options]
             done = conftr("fit", *arguments, "--out", f"{folder}/{name}-model", "--json")
-            found = json.loads(done.printed)
+            content = json.loads(done.printed)
             print(
                 f"{name}: {done.seconds:.0f} s, {done.processors:.0f} s of processors, peak memory "
-                f"{done.peak:,.0f} MB; {found['candidates'][0]['mean_size']:.3f} classes a set, "
-                f"{100 * found['coverage']:.1f} % covered, {found['verdict']}"
+                f"{done.peak:,.0f} MB; {content['candidates'][0]['mean_size']:.3f} classes a set, "
+                f"{100 * content['coverage']:.1f} % covered, {content['verdict']}"
             )
-            print(*(one["words"] for one in found["candidates"]), sep="\n", flush=True)
+            print(*(word["words"] for word in content["candidates"]), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from conftr.machine.cores import cores
 from conftr.search.attempts import Training
 from conftr.search.methods import METHODS
 from conftr.search.space import configured
-from sweep import asked, examples, one_at_a_time, seconds, together
+from sweep import examples, one_at_a_time, seconds, sweep_of, together
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "growth.json"
 EPOCHS, COUNTS = 5, (1, 2, 4, 8, 16, 32)
@@ -39,20 +39,20 @@ BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by all eyes
 def configurations(count: int, how: str, mnist: data.Dataset) -> float:
     """Seconds of a sweep over so many temperatures."""
     temperatures = tuple(round(0.2 + 0.05 * i, 2) for i in range(count))
-    one = {name: values[:1] for name, values in asked(EPOCHS).grid.items()}
-    sweep = replace(asked(EPOCHS), grid=one | {"temperature": temperatures})
+    first_values = {name: values[:1] for name, values in sweep_of(EPOCHS).grid.items()}
+    sweep = replace(sweep_of(EPOCHS), grid=first_values | {"temperature": temperatures})
     return seconds(partial(WAYS[how], sweep, mnist))[0]
 
 
 def trials(count: int, how: str, mnist: data.Dataset) -> float:
     """Seconds of so many trials of one method."""
     settings = {"model": "linear", "epochs": EPOCHS, "batch_size": 100, "learning_rate": 0.01}
-    asked = Training("mnist", *configured(METHODS["conftr-class"], settings, 0.01))
-    prepared = prepare(asked, lambda _: mnist)
+    training = Training("mnist", *configured(METHODS["conftr-class"], settings, 0.01))
+    prepared = prepare(training, lambda _: mnist)
 
     def run() -> None:
         for group in [range(count)] if how == "together" else [[i] for i in range(count)]:
-            trained(fit_trials(asked, list(group), prepared), prepared)
+            trained(fit_trials(training, list(group), prepared), prepared)
 
     return seconds(run)[0]
 
@@ -60,9 +60,9 @@ def trials(count: int, how: str, mnist: data.Dataset) -> float:
 KINDS = {"configurations": configurations, "trials": trials}
 
 
-def measure(found: dict[str, Any], again: bool) -> None:
+def measure(timings: dict[str, Any], again: bool) -> None:
     """Measure what is missing, or everything again, and keep it."""
-    mnist, rows = examples(), found["rows"]
+    mnist, rows = examples(), timings["rows"]
     known = {(row["what"], row["how"], row["number"]): row for row in rows}
     for what, how, count in product(KINDS, WAYS, COUNTS):
         row = known.get((what, how, count))
@@ -73,18 +73,18 @@ def measure(found: dict[str, Any], again: bool) -> None:
             continue
         time = round(KINDS[what](count, how, mnist), 2)
         row["seconds"] = min(row["seconds"], time)
-        FIGURE.write_text(json.dumps(found, indent=1) + "\n")
+        FIGURE.write_text(json.dumps(timings, indent=1) + "\n")
         print(f"{count:3} {what:15} {how:14} {time:7.1f} s", flush=True)
 
 
-def draw(found: dict[str, Any]) -> alt.HConcatChart:
+def draw(timings: dict[str, Any]) -> alt.HConcatChart:
     """Seconds against numbers, a panel for configurations and one for trials."""
     ways = alt.Scale(domain=[*WAYS], range=[BLUE, ORANGE])
     shapes = alt.Scale(domain=[*WAYS], range=["circle", "square"])
-    most = max(row["seconds"] for row in found["rows"])
+    most = max(row["seconds"] for row in timings["rows"])
 
     def panel(what: str) -> alt.Chart:
-        rows = [row for row in found["rows"] if row["what"] == what]
+        rows = [row for row in timings["rows"] if row["what"] == what]
         legend = alt.Legend(title=None, orient="top")
         return (
             alt.Chart(alt.InlineData(rows))
@@ -93,7 +93,7 @@ def draw(found: dict[str, Any]) -> alt.HConcatChart:
                 x=alt.X("number:Q", title=f"number of {what}"),
                 y=alt.Y(
                     "seconds:Q",
-                    title=f"seconds on {found['cores']} cores",
+                    title=f"seconds on {timings['cores']} cores",
                     scale=alt.Scale(domain=[0, most], nice=True),
                 ),
                 color=alt.Color("how:N", scale=ways, legend=legend),
@@ -108,9 +108,9 @@ def draw(found: dict[str, Any]) -> alt.HConcatChart:
 def main() -> None:
     warnings.simplefilter("ignore", conftr.CalibrationWarning)
     empty = {"epochs": EPOCHS, "cores": cores(), "rows": []}
-    found = json.loads(FIGURE.read_text()) if FIGURE.exists() else empty
-    measure(found, sys.argv[1:] == ["again"])
-    draw(found).save(FIGURE.with_suffix(".svg"))
+    timings = json.loads(FIGURE.read_text()) if FIGURE.exists() else empty
+    measure(timings, sys.argv[1:] == ["again"])
+    draw(timings).save(FIGURE.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def settings(weight, pair):
     if weight is None:
         return [(torch.nn.functional.cross_entropy, rate) for rate in (3e-4, 1e-3, 3e-3)]
     shape = conftr.Shape(avoid=[conftr.Avoid(*pair, weight)] if weight else [])
-    found = product((0.2, 1.0), (0.1, 1.0), (3e-4, 1e-3, 3e-3))
+    grid = product((0.2, 1.0), (0.1, 1.0), (3e-4, 1e-3, 3e-3))
     return [
         (
             conftr.ConfTr(
@@ -74,21 +74,21 @@ def settings(weight, pair):
             ),
             rate,
         )
-        for temperature, size_weight, rate in found
+        for temperature, size_weight, rate in grid
     ]
 
 
 def measured(logits, y, pair, rng):
     """Coverage, size, and the share of mixed sets among those of the pair, over divisions."""
-    scores, found = conftr.thr(logits), []
+    scores, results = conftr.thr(logits), []
     for _ in range(DIVISIONS):
         order = rng.permutation(len(y))
         cal, test = order[: len(y) // 2], order[len(y) // 2 :]
         sets = conftr.predict_set(scores[test], conftr.calibrate(scores[cal], y[cal], ALPHA))
         of_pair = np.isin(y[test], pair)
         mixed = sets[of_pair][:, list(pair)].all(axis=1).mean()
-        found.append((conftr.coverage(sets, y[test]), conftr.inefficiency(sets), mixed))
-    return np.mean(found, axis=0)
+        results.append((conftr.coverage(sets, y[test]), conftr.inefficiency(sets), mixed))
+    return np.mean(results, axis=0)
 
 
 def trained(last, parts, objective, rate, seed):
@@ -103,12 +103,12 @@ def trained(last, parts, objective, rate, seed):
 
 def chosen(last, parts, weight, pair, seed):
     """Test logits of the layer that is best on validation images."""
-    y, found = parts["validation"][1].numpy(), []
+    y, results = parts["validation"][1].numpy(), []
     for objective, rate in settings(weight, pair):
         held, test = trained(last, parts, objective, rate, seed)
         _, size, mixed = measured(held, y, pair, np.random.default_rng([seed, 1]))
-        found.append((size + (weight or 0) * mixed * np.isin(y, pair).mean(), test))
-    return min(found, key=lambda one: one[0])[1]
+        results.append((size + (weight or 0) * mixed * np.isin(y, pair).mean(), test))
+    return min(results, key=lambda measured_pair: measured_pair[0])[1]
 
 
 def run(seed):
@@ -147,7 +147,7 @@ def summary():
     print(f"{len(stored)} seeds; ± is a standard error over them")
     print("| last layer | mixed sets | mean size | coverage |\n|---|---|---|---|")
     for name in stored[0]:
-        rows = np.array([one[name] for one in stored])
+        rows = np.array([record[name] for record in stored])
         covered, size, mixed = rows.mean(axis=0)
         _, size_error, mixed_error = rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
         print(
@@ -160,9 +160,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--summary", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
-    for seed in () if asked.summary else map(int, asked.seeds.split(",")):
+    for seed in () if options.summary else map(int, options.seeds.split(",")):
         path = RESULTS / f"seed-{seed}.json"
         if not path.exists():
             path.write_text(json.dumps(run(seed), indent=1) + "\n")

@@ -67,13 +67,13 @@ def rows(rng, n, setting, start=None):
 
 
 def statistics(calibration, logits, labels):
-    scores, own = log_softmax(logits), (np.arange(len(labels)), labels)
+    scores, truths = log_softmax(logits), (np.arange(len(labels)), labels)
     groups = calibration.places(None, len(labels))
     return {
         "size": calibration.sets(scores, groups, ALPHA).sum(axis=1),
         "confidence": confidence(np.exp(scores)),
-        "score": scores[own],
-        "standing": calibration.p_values(scores, groups)[own],
+        "score": scores[truths],
+        "standing": calibration.p_values(scores, groups)[truths],
         "label": labels,
         "group": labels if calibration.by == CLASS else np.zeros(len(labels), np.int64),
     }
@@ -86,26 +86,26 @@ def alarms(setting, seed):
     by = CLASS if setting.by_class else ALL
     calibration = calibrated(log_softmax(logits), labels, classes=NAMES, by=by)
     logits, labels = rows(rng, TESTS, setting)
-    told = statistics(calibration, logits, labels)
-    tests = TestRows(told["size"], told["confidence"], labels, told["standing"])
+    numbers = statistics(calibration, logits, labels)
+    tests = TestRows(numbers["size"], numbers["confidence"], labels, numbers["standing"])
     reference = Reference(NAMES, ALPHA, calibration, tests)
     logits, labels = rows(rng, ROWS, setting, CHANGE)
-    told, begun = statistics(calibration, logits, labels), Observed.begin("", LEVEL, seed, None)
+    numbers, begun = statistics(calibration, logits, labels), Observed.begin("", LEVEL, seed, None)
     digests = np.arange(ROWS).astype(np.uint64)
     seen = begun.grown(
-        begun.counted.with_file(digests, told),
-        begun.labelled.with_file(digests, told),
+        begun.counted.with_file(digests, numbers),
+        begun.labelled.with_file(digests, numbers),
         strangers=0,
         unseen=0,
     )
-    found, own = {}, streams(reference, seen)
-    for one in own:
-        place = one.alarm(LEVEL)
-        if place is not None and one.kind in ("class", "group"):
-            place = int(np.flatnonzero(labels == NAMES.index(one.name))[place - 1]) + 1
-        found.setdefault(one.kind, []).append(place or ROWS + 1)
-    loose = any(one.alarm(LOOSE) is not None for one in own)
-    return {kind: min(places) for kind, places in found.items()}, loose
+    first_alarms, every_stream = {}, streams(reference, seen)
+    for stream in every_stream:
+        place = stream.alarm(LEVEL)
+        if place is not None and stream.kind in ("class", "group"):
+            place = int(np.flatnonzero(labels == NAMES.index(stream.name))[place - 1]) + 1
+        first_alarms.setdefault(stream.kind, []).append(place or ROWS + 1)
+    loose = any(stream.alarm(LOOSE) is not None for stream in every_stream)
+    return {kind: min(places) for kind, places in first_alarms.items()}, loose
 
 
 def measured(setting, streams_, seed):
@@ -119,20 +119,23 @@ def upper(count, n):
     return float(stats.beta.ppf(0.975, count + 1, n - count)) if count < n else 1.0
 
 
-def told(setting, measurements):
+def summary(setting, measurements):
     """A line of numbers."""
-    found, loose = [one for one, _ in measurements], sum(own for _, own in measurements)
-    first = np.array([min(one.values()) for one in found])
-    bare = np.array([min(one[kind] for kind in UNLABELLED) for one in found])
-    promise = np.array([one["promise"] for one in found])
-    n, line = len(found), {"setting": setting.name, "streams": len(found)}
+    alarms_of, loose = (
+        [alarm for alarm, _ in measurements],
+        sum(places for _, places in measurements),
+    )
+    first = np.array([min(alarm.values()) for alarm in alarms_of])
+    bare = np.array([min(alarm[kind] for kind in UNLABELLED) for alarm in alarms_of])
+    promise = np.array([alarm["promise"] for alarm in alarms_of])
+    n, line = len(alarms_of), {"setting": setting.name, "streams": len(alarms_of)}
     if not setting.worse:
         false = int((first <= ROWS).sum())
         line |= {f"false alarms at {LEVEL}": false, "share at most (97.5 %)": upper(false, n)}
         return line | {f"at {LOOSE}": loose, "its share at most": upper(loose, n)}
     line["false alarms before"] = int((first <= CHANGE).sum())
-    for name, own in (("any", first), ("promise", promise), ("unlabelled", bare)):
-        late = own[own > CHANGE]
+    for name, places in (("any", first), ("promise", promise), ("unlabelled", bare)):
+        late = places[places > CHANGE]
         hit = late[late <= ROWS] - CHANGE
         line[f"{name}: noticed"] = len(hit) / max(1, len(late))
         line[f"{name}: rows, median"] = float(np.median(hit)) if len(hit) else None
@@ -144,10 +147,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(f"level {LEVEL}, alpha {ALPHA}, {CALIBRATION} + {TESTS} rows before, {ROWS} after")
     for setting in SETTINGS:
-        print(json.dumps(told(setting, measured(setting, asked.streams, asked.seed))), flush=True)
+        print(
+            json.dumps(summary(setting, measured(setting, options.streams, options.seed))),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -86,13 +86,15 @@ def carrying(objective):
 def show_steps() -> None:
     torch.set_num_threads(1)
     objectives = {name: METHODS[name] for name in STEPPED}
-    in_jax = best_times({name: jax_steps(one) for name, one in objectives.items()}, ROUNDS)
-    loops = {name: stepper(carrying(one), BATCH) for name, one in objectives.items()}
+    in_jax = best_times(
+        {name: jax_steps(objective) for name, objective in objectives.items()}, ROUNDS
+    )
+    loops = {name: stepper(carrying(objective), BATCH) for name, objective in objectives.items()}
     medians(loops, 3, time.thread_time)  # warm
     in_torch = medians(loops, 3 * ROUNDS, time.thread_time)
     print(f"a step over cross-entropy's, MLP 784-64-64-10, batch {BATCH}: JAX, PyTorch")
     for name in objectives:
-        ratios = (found[name] / found["cross-entropy"] for found in (in_jax, in_torch))
+        ratios = (times[name] / times["cross-entropy"] for times in (in_jax, in_torch))
         print(f"  {name:20}" + "".join(f"{ratio:7.2f}" for ratio in ratios), flush=True)
 
 

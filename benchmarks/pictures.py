@@ -74,11 +74,11 @@ def stacked(members: str, seed: int) -> Callable[..., dict[str, Any]]:
         clf = ConformalClassifier(members=members, random_state=seed).fit(rest.X, rest.y)
         shown = evidence_of(clf, test.X, test.y)
         (kept, *_), y = shown.candidates, shown.labels
-        found: dict[str, Any] = {
+        by_name: dict[str, Any] = {
             str(alpha): sizes(shown.made(kept.standing, alpha), y) for alpha in ALPHAS
         }
         accuracy = float((kept.probabilities.argmax(1) == y).mean())
-        return found | {"accuracy": accuracy, "chosen": clf.candidates_[0].words, "why": clf.why_}
+        return by_name | {"accuracy": accuracy, "chosen": clf.candidates_[0].words, "why": clf.why_}
 
     return measure
 
@@ -98,11 +98,11 @@ def logistic(seed: int) -> Callable[..., dict[str, Any]]:
         tested = conftr.thr(model.predict_log_proba(features[test]))
         places = {name: i for i, name in enumerate(classes)}
         y = np.array([places[name] for name in given.y])
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for alpha in ALPHAS:
             tau = conftr.calibrate(held, y[rest[n.calibration]], alpha)
-            found[str(alpha)] = sizes(conftr.predict_set(tested, tau), y[test])
-        return found | {"accuracy": float((tested.argmax(1) == y[test]).mean())}
+            by_name[str(alpha)] = sizes(conftr.predict_set(tested, tau), y[test])
+        return by_name | {"accuracy": float((tested.argmax(1) == y[test]).mean())}
 
     return measure
 
@@ -139,9 +139,9 @@ def run(path: Path, folder: Path, measure: Callable[..., Any], seed: int) -> Non
     begun = time.process_time()
     given = read(folder, Roles())
     parts = divided(order(given.X, seed_of(seed)), FitTask(ConformalClassifier(random_state=seed)))
-    found = measure(given, parts) | {"processor_seconds": time.process_time() - begun}
-    path.write_text(json.dumps(found, indent=1) + "\n")
-    print(path, json.dumps(found), flush=True)
+    result = measure(given, parts) | {"processor_seconds": time.process_time() - begun}
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(path, json.dumps(result), flush=True)
 
 
 def memory() -> None:
@@ -213,19 +213,19 @@ def show(count: int) -> None:
     print("|---|---|---|---|---|---|---|")
     for name in ("default", "logistic", "convnet"):
         files = sorted(RESULTS.glob(f"cifar10-{count}-{name}-seed*.json"))
-        told = [json.loads(file.read_text()) for file in files]
-        if not told:
+        records = [json.loads(file.read_text()) for file in files]
+        if not records:
             continue
 
-        def mean(get: Callable[[Any], float], told: list[Any] = told) -> float:
-            return float(np.mean([get(one) for one in told]))
+        def mean(get: Callable[[Any], float], records: list[Any] = records) -> float:
+            return float(np.mean([get(record) for record in records]))
 
-        sizes = [mean(lambda one, a=a: one[str(a)]["size"]) for a in ALPHAS]
-        coverage = [mean(lambda one, a=a: one[str(a)]["coverage"]) for a in ALPHAS]
+        sizes = [mean(lambda record, a=a: record[str(a)]["size"]) for a in ALPHAS]
+        coverage = [mean(lambda record, a=a: record[str(a)]["coverage"]) for a in ALPHAS]
         print(
             f"| {name} | {sizes[0]:.3f} | {sizes[1]:.3f} | {coverage[0]:.3f}, {coverage[1]:.3f} | "
-            f"{mean(lambda one: one['accuracy']):.3f} | "
-            f"{mean(lambda one: one['processor_seconds']):.0f} | {len(told)} |"
+            f"{mean(lambda record: record['accuracy']):.3f} | "
+            f"{mean(lambda record: record['processor_seconds']):.0f} | {len(records)} |"
         )
 
 

@@ -86,8 +86,8 @@ def plain_rank():
 
 
 def plain_thr():
-    own = softmax(LOGITS[CAL])[np.arange(N_CAL), LABELS[CAL]]
-    tau = np.sort(own)[plain_rank() - 1]
+    true_scores = softmax(LOGITS[CAL])[np.arange(N_CAL), LABELS[CAL]]
+    tau = np.sort(true_scores)[plain_rank() - 1]
     scores = softmax(LOGITS[TEST])
     return scores, scores >= tau
 
@@ -101,8 +101,8 @@ def plain_aps_scores(logits, u):
 
 
 def plain_aps():
-    own = plain_aps_scores(LOGITS[CAL], U[CAL])[np.arange(N_CAL), LABELS[CAL]]
-    tau = np.sort(own)[plain_rank() - 1]
+    true_scores = plain_aps_scores(LOGITS[CAL], U[CAL])[np.arange(N_CAL), LABELS[CAL]]
+    tau = np.sort(true_scores)[plain_rank() - 1]
     scores = plain_aps_scores(LOGITS[TEST], U[TEST])
     return scores, scores >= tau
 

@@ -31,11 +31,13 @@ def weighted(rng, n, before, now, new=20):
     """Coverage and mean size of weighted and of plain sets of some new rows."""
     E, y, hard = shifted(rng, n, before)
     E_new, y_new, new_hard = shifted(rng, new, now)
-    weights = [np.where(one, now / before, (1 - now) / (1 - before)) for one in (hard, new_hard)]
+    weights = [
+        np.where(group, now / before, (1 - now) / (1 - before)) for group in (hard, new_hard)
+    ]
     tau = conftr.weighted_calibrate(E, y, ALPHA, weights=weights[0], test_weights=weights[1])
     taus = (tau[:, None], conftr.calibrate(E, y, ALPHA))
-    sets = [conftr.predict_set(E_new, own) for own in taus]
-    return [(conftr.coverage(own, y_new), conftr.inefficiency(own)) for own in sets]
+    sets = [conftr.predict_set(E_new, each) for each in taus]
+    return [(conftr.coverage(each, y_new), conftr.inefficiency(each)) for each in sets]
 
 
 def labelled(rng, n):
@@ -61,7 +63,7 @@ def cross(rng, n, folds, new=20):
     model = LogisticRegression().fit(X[: n // 2], y[: n // 2])
     tau = conftr.calibrate(scored(model, X[n // 2 :]), y[n // 2 :], ALPHA)
     halves = conftr.predict_set(scored(model, X_new), tau)
-    return [(conftr.coverage(one, y_new), conftr.inefficiency(one)) for one in (sets, halves)]
+    return [(conftr.coverage(each, y_new), conftr.inefficiency(each)) for each in (sets, halves)]
 
 
 def line(name, promise, shares):
@@ -82,16 +84,16 @@ def main():
     print("| sets | sure to cover | cover | mean size |\n|---|---|---|---|")
     for n, before, now in ((50, 0.2, 0.4), (200, 0.2, 0.6), (1000, 0.05, 0.5)):
         rng = np.random.default_rng([0, n])
-        found = [weighted(rng, n, before, now) for _ in range(trials)]
-        told = f"{n} rows, {before:.0%} to {now:.0%} hard"
-        line(f"weighted, {told}", 1 - ALPHA, [one for one, _ in found])
-        line(f"not weighted, {told}", 1 - ALPHA, [one for _, one in found])
+        results = [weighted(rng, n, before, now) for _ in range(trials)]
+        setting = f"{n} rows, {before:.0%} to {now:.0%} hard"
+        line(f"weighted, {setting}", 1 - ALPHA, [pair for pair, _ in results])
+        line(f"not weighted, {setting}", 1 - ALPHA, [pair for _, pair in results])
     for n, folds in ((30, 5), (60, 10), (200, 10)):
         rng = np.random.default_rng([1, n])
-        found = [cross(rng, n, folds) for _ in range(trials)]
+        results = [cross(rng, n, folds) for _ in range(trials)]
         promise = conftr.cross_promise(n, folds, ALPHA)
-        line(f"cross-conformal, {n} rows in {folds} folds", promise, [one for one, _ in found])
-        line(f"half trains, half calibrates, {n} rows", 1 - ALPHA, [one for _, one in found])
+        line(f"cross-conformal, {n} rows in {folds} folds", promise, [pair for pair, _ in results])
+        line(f"half trains, half calibrates, {n} rows", 1 - ALPHA, [pair for _, pair in results])
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ EPOCHS = 10
 LEAST = 1.5
 
 
-def asked(epochs: int) -> Sweep:
+def sweep_of(epochs: int) -> Sweep:
     return Sweep("mnist", "conftr-class", GRID, BASE | {"epochs": epochs})
 
 
@@ -59,14 +59,14 @@ def together(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
 
 
 def one_at_a_time(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
-    first, *_ = found = attempts(sweep)
+    first, *_ = every = attempts(sweep)
     place = TrainingRows(lambda _: mnist).held_out(first)
     objective = shared(first.program.training.objective)
     plan, key = build(first.training.plan), trial_keys(0, 1)
     shift, scale = place.data.shift, place.data.scale
     sizes: list[float | None] = []
-    for one in found:
-        fitted = fit(key, place.model, place.data, objective, plan, vary=vary([one]))
+    for attempt in every:
+        fitted = fit(key, place.model, place.data, objective, plan, vary=vary([attempt]))
         logits = predict_logits(place.model, fitted, place.x, shift=shift, scale=scale)
         sizes.append(round(place.measure(logits[0]), 6))
     return sizes
@@ -76,7 +76,7 @@ def plain_loop(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
     place = TrainingRows(lambda _: mnist).held_out(attempts(sweep)[0])
     shift, scale = place.data.shift, place.data.scale
     quantile = conftr.SmoothSort(0.1, position=conftr.paper_position)
-    found: list[float | None] = []
+    set_sizes: list[float | None] = []
     for values in sweep.configurations():
         batch, rate, *rest = values.values()
         named = dict(zip(("temperature", "size_weight", "target_size"), rest, strict=True))
@@ -84,8 +84,8 @@ def plain_loop(sweep: Sweep, mnist: data.Dataset) -> list[float | None]:
         plan = Plan(sweep.base["epochs"], batch, SGD(rate))
         fitted = fit(trial_keys(0, 1)[0], place.model, place.data, objective, plan)
         logits = predict_logits(place.model, fitted, place.x, shift=shift, scale=scale)
-        found.append(round(place.measure(logits), 6))
-    return found
+        set_sizes.append(round(place.measure(logits), 6))
+    return set_sizes
 
 
 WAYS = {"together": together, "one at a time": one_at_a_time, "plain loop": plain_loop}
@@ -101,7 +101,7 @@ def seconds(run: Callable[[], object]) -> tuple[float, float]:
 
 def rates(mnist: data.Dataset, rounds: int) -> dict[str, float]:
     """Configurations a minute, each way."""
-    sweep, found = asked(EPOCHS), {}
+    sweep, by_way = sweep_of(EPOCHS), {}
     few = replace(sweep, grid={**sweep.grid, "temperature": (1,), "learning_rate": (0.01,)})
     parts = dict.fromkeys(WAYS, sweep) | {"plain loop": few}
     least = dict.fromkeys(WAYS, (float("inf"), float("inf")))
@@ -111,12 +111,12 @@ def rates(mnist: data.Dataset, rounds: int) -> dict[str, float]:
     print(f"MNIST linear, {EPOCHS} epochs, {cores()} cores")
     for name, (clock, cpu) in least.items():
         count = len(parts[name].configurations())
-        found[name] = 60 * count / clock
+        by_way[name] = 60 * count / clock
         print(
-            f"  {name:14} {count:3} configurations, {found[name]:6.1f} a minute, "
+            f"  {name:14} {count:3} configurations, {by_way[name]:6.1f} a minute, "
             f"{cpu / clock:.1f} cores busy"
         )
-    return found
+    return by_way
 
 
 def examples() -> data.Dataset:
@@ -133,11 +133,11 @@ def examples() -> data.Dataset:
 
 def main() -> None:
     warnings.simplefilter("ignore", conftr.CalibrationWarning)
-    found = rates(examples(), int(sys.argv[1]) if sys.argv[1:] else 2)
-    ratio = found["together"] / found["one at a time"]
+    by_way = rates(examples(), int(sys.argv[1]) if sys.argv[1:] else 2)
+    ratio = by_way["together"] / by_way["one at a time"]
     missed = "" if ratio >= LEAST else ": MISSED"
     print(f"  together over one at a time {ratio:5.2f}  (at least {LEAST}{missed})")
-    print(f"  together over a plain loop  {found['together'] / found['plain loop']:5.2f}")
+    print(f"  together over a plain loop  {by_way['together'] / by_way['plain loop']:5.2f}")
 
 
 if __name__ == "__main__":

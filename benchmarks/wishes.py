@@ -46,9 +46,9 @@ RESULTS = Path(__file__).parents[1] / "results" / "wishes"
 
 def clothes(folder: Path) -> list[str]:
     """10,000 pictures of the training set; the story has those of the test set."""
-    found = data.load("fashion-mnist")
-    names = np.array(found.classes)
-    x, y = found.x_train[:10_000, ..., 0], found.y_train[:10_000]
+    dataset = data.load("fashion-mnist")
+    names = np.array(dataset.classes)
+    x, y = dataset.x_train[:10_000, ..., 0], dataset.y_train[:10_000]
     np.savez(folder / "clothes.npz", X=x, y=names[y])
     return [str(folder / "clothes.npz")]
 
@@ -92,33 +92,33 @@ def run(name: str, i: int, seed: str, arguments: list[str], folder: Path) -> Non
         return
     place = folder / f"wish-{i}"
     place.mkdir(exist_ok=True)
-    found = defaults.fit([*arguments, *WISHES[name][i]], seed, place)
-    by_name = {one["name"]: one for one in found["candidates"]}
-    kept = found["candidates"][0]
+    content = defaults.fit([*arguments, *WISHES[name][i]], seed, place)
+    by_name = {candidate["name"]: candidate for candidate in content["candidates"]}
+    kept = content["candidates"][0]
     plain = by_name.get("without wishes", kept)  # the first of all where wishes are not followed
-    told = {
+    record = {
         "wish": " ".join(WISHES[name][i]),
         "head": kept["name"],
-        "verdict": found["verdict"],
-        "test_rows": found["test_rows"],
+        "verdict": content["verdict"],
+        "test_rows": content["test_rows"],
         "without": {key: plain[key] for key in MEASURES},
         "with": {key: kept[key] for key in MEASURES},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told, indent=1) + "\n")
+    path.write_text(json.dumps(record, indent=1) + "\n")
     print(line(path), flush=True)
 
 
 def line(path: Path) -> str:
     name, _, seed = path.stem.split("-")
-    found = json.loads(path.read_text())
-    plain, kept = found["without"], found["with"]
+    content = json.loads(path.read_text())
+    plain, kept = content["without"], content["with"]
     shares = [f"{100 * plain[key]:.1f} to {100 * kept[key]:.1f} %" for key in MEASURES[:2]]
-    wish = found["wish"].replace("|", "\\|")
+    wish = content["wish"].replace("|", "\\|")
     return (
-        f"| {name} | {wish} | {seed} | {100 * kept['coverage']:.1f} %, {found['verdict']} "
+        f"| {name} | {wish} | {seed} | {100 * kept['coverage']:.1f} %, {content['verdict']} "
         f"| {shares[0]} | {shares[1]} | {plain['mean_size']:.3f} to {kept['mean_size']:.3f} "
-        f"({100 * (kept['mean_size'] / plain['mean_size'] - 1):+.1f} %) | {found['head']} |"
+        f"({100 * (kept['mean_size'] / plain['mean_size'] - 1):+.1f} %) | {content['head']} |"
     )
 
 
@@ -130,17 +130,21 @@ def summary() -> None:
         print(line(path))
     for key in MEASURES[:2]:
         reached = [half_at_four(name, i, key) for name in WISHES for i in range(len(WISHES[name]))]
-        known = [one for one in reached if one is not None]
+        known = [size for size in reached if size is not None]
         print(f"{key}: at most half at sets at most 4 % larger in {sum(known)} of {len(known)}")
 
 
 def half_at_four(name: str, i: int, key: str) -> bool | None:
     """Whether so it is of a wish, on the mean of its seeds; None where it was not run."""
-    found = [json.loads(path.read_text()) for path in RESULTS.glob(f"{name}-{i}-*.json")]
-    if not found:
+    records = [json.loads(path.read_text()) for path in RESULTS.glob(f"{name}-{i}-*.json")]
+    if not records:
         return None
-    before, after = (mean(one[which][key] for one in found) for which in ("without", "with"))
-    growth = [math.log(one["with"]["mean_size"] / one["without"]["mean_size"]) for one in found]
+    before, after = (
+        mean(record[which][key] for record in records) for which in ("without", "with")
+    )
+    growth = [
+        math.log(record["with"]["mean_size"] / record["without"]["mean_size"]) for record in records
+    ]
     return after <= before / 2 and math.exp(mean(growth)) <= 1.04
 
 

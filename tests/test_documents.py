@@ -56,7 +56,7 @@ warnings.filterwarnings("ignore", "invalid escape sequence")
 def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
     blocks = BLOCK.findall(page.read_text())
     script = tmp_path / "document.py"
-    told = [f"{code}\nprint(end='\\f')\n" for code, _ in blocks]
+    pieces = [f"{code}\nprint(end='\\f')\n" for code, _ in blocks]
     if page.name == "texts.md" and not _has_messages():
         pytest.skip("the messages of BANKING77 are not in the folder CONFTR_DATA")
     if page.name == "animals.md" and not _has_photographs():
@@ -65,8 +65,8 @@ def test_python_blocks_run_and_print_what_is_shown(page, tmp_path):
         pytest.importorskip("mapie", reason="MAPIE's code is run where MAPIE is")
         if not find_spec("torchcp"):
             pytest.skip("TorchCP's code is run where TorchCP is")
-        told.insert(0, WITHOUT)
-    script.write_text("".join(told))
+        pieces.insert(0, WITHOUT)
+    script.write_text("".join(pieces))
     done = processes.run(script, cwd=tmp_path)
     assert done.code == 0, done.stderr
     for (_, shown), printed in zip(blocks, done.stdout.split("\f"), strict=False):
@@ -122,8 +122,8 @@ def test_commands_print_what_is_shown(tmp_path):
     """Of the one story that trains nothing, and so ends nearly the same everywhere."""
     page = (ROOT / "docs" / "own-data.md").read_text()
     shown = dict(stories.sections(page))["Probabilities of another system"]
-    told = stories.told(shown, tmp_path)
-    assert agree(shown, told), told
+    retold = stories.retold(shown, tmp_path)
+    assert agree(shown, retold), retold
 
 
 def test_the_readme_says_what_was_measured():

@@ -37,10 +37,10 @@ def test_the_example_runs_and_keeps_its_promise(name, tmp_path):
         pytest.skip(f"needs {', '.join(missing)}")
     done = processes.run(EXAMPLES / name, cwd=tmp_path, warnings=WARNINGS)
     assert done.code == 0, done.stderr
-    said = SAID.findall(done.stdout)
-    assert len(said) == count, done.stdout
+    printed = SAID.findall(done.stdout)
+    assert len(printed) == count, done.stdout
     law = conftr.coverage_law(n_cal, n_test, alpha)
-    for covered, size in said:
+    for covered, size in printed:
         hits = round(float(covered) / 100 * n_test)
         assert TAIL < law[hits] < 1 - TAIL, covered
         assert 1 - alpha - 0.1 < float(size) < 2  # 10 classes, and none of the models is poor

@@ -32,22 +32,25 @@ def test_marginal_coverage_follows_the_beta_law(score, n, alpha):
     logits, labels, rng = pool(seed=n)
     args = [rng.random(N_POOL)] if score is conftr.aps else []
     scores = score(logits, *args)
-    own = np.sort(scores[np.arange(N_POOL), labels])
+    true_scores = np.sort(scores[np.arange(N_POOL), labels])
     coverages = []
     for _ in range(TRIALS):
         rows = rng.choice(N_POOL, n, replace=False)
         tau = conftr.calibrate(scores[rows], labels[rows], alpha)
-        coverages.append(1 - np.searchsorted(own, tau) / N_POOL)
+        coverages.append(1 - np.searchsorted(true_scores, tau) / N_POOL)
     assert follows_beta(coverages, n, alpha)
     assert np.mean(coverages) >= 1 - alpha - 3 * np.std(coverages) / np.sqrt(TRIALS)
 
 
 def test_the_law_would_catch_a_threshold_one_rank_off():
     logits, labels, rng = pool(seed=1)
-    own = conftr.thr(logits)[np.arange(N_POOL), labels]
-    ordered, n, alpha = np.sort(own), 99, 0.1
+    true_scores = conftr.thr(logits)[np.arange(N_POOL), labels]
+    ordered, n, alpha = np.sort(true_scores), 99, 0.1
     for shift, holds in [(0, True), (1, False), (-1, False)]:
-        taus = [np.sort(rng.choice(own, n, replace=False))[10 - 1 + shift] for _ in range(TRIALS)]
+        taus = [
+            np.sort(rng.choice(true_scores, n, replace=False))[10 - 1 + shift]
+            for _ in range(TRIALS)
+        ]
         assert follows_beta(1 - np.searchsorted(ordered, taus) / N_POOL, n, alpha) == holds
 
 

@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -125,7 +126,6 @@ FILES = {
         "sweeping",
     ],
 }
-# Rooms in which no two classes have one name.
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
 PUBLIC = {
     "Avoid",
@@ -207,14 +207,28 @@ def imports_of(path):
 
 def inside(path, depth):
     """The rooms (depth 1) or files of rooms (depth 2) that a file imports from."""
-    found = (name.split(".") for name in imports_of(path))
-    return {tuple(parts[1 : depth + 1]) for parts in found if parts[0] == "conftr"}
+    result = (name.split(".") for name in imports_of(path))
+    return {tuple(parts[1 : depth + 1]) for parts in result if parts[0] == "conftr"}
 
 
 def test_the_house_is_all_there():
-    found = {p.name for p in SOURCE.iterdir() if p.is_dir() and p.name != "__pycache__"}
-    assert found == set(ROOMS)
+    result = {p.name for p in SOURCE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert result == set(ROOMS)
     assert {p.name for p in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "data/user_files"])
+def test_the_page_on_the_house_names_every_file(room):
+    page = (SOURCE.parents[1] / "docs" / "design.md").read_text()
+    table = page.partition(f"| `{room.partition('/')[0]}/` | what |")[2].partition("\n\n")[0]
+    files = {path.name for path in (SOURCE / room).glob("*.py") if "__" not in path.name}
+    assert {file for file in files if f"`{file}`" not in table} == set()
+
+
+def test_no_file_has_the_name_of_two_others():
+    files = (path for path in SOURCE.rglob("*.py") if "__" not in path.name)
+    counts = Counter(path.name for path in files)
+    assert {name: n for name, n in counts.items() if n > 2} == {}
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -231,8 +245,8 @@ def test_within_a_room_imports_point_upwards(room):
     for place, name in enumerate(FILES[room]):
         depth = len(Path(room).parts)
         read = inside(SOURCE / room / f"{name}.py", depth + 1)
-        found = {parts[depth] for parts in read if parts[depth:]}
-        assert found & set(FILES[room]) <= set(FILES[room][:place]), name
+        result = {parts[depth] for parts in read if parts[depth:]}
+        assert result & set(FILES[room]) <= set(FILES[room][:place]), name
 
 
 def test_what_came_after_the_paper_stands_on_it():
@@ -245,8 +259,8 @@ def test_what_came_after_the_paper_stands_on_it():
     "name", [*FILES["conformal"], *(f"later/{name}" for name in FILES["conformal/later"])]
 )
 def test_only_arrays_knows_the_array_libraries(name):
-    found = imports_of(SOURCE / "conformal" / f"{name}.py")
-    outside = {m.split(".")[0] for m in found} - {"conftr"}
+    result = imports_of(SOURCE / "conformal" / f"{name}.py")
+    outside = {m.split(".")[0] for m in result} - {"conftr"}
     foreign = outside - set(sys.stdlib_module_names) - {"numpy"}
     assert foreign <= ({"array_api_compat", "jax", "torch"} if name == "arrays" else set())
 
@@ -254,7 +268,7 @@ def test_only_arrays_knows_the_array_libraries(name):
 def test_the_paper_is_for_the_verb_reproduce_alone():
     outside = [path for path in SOURCE.rglob("*.py") if "paper" not in path.parts]
     users = {path for path in outside if ("paper",) in inside(path, 1)}
-    assert users == {SOURCE / "cli" / "paper.py"}
+    assert users == {SOURCE / "cli" / "reproduce.py"}
 
 
 def test_no_two_classes_have_one_name():
@@ -270,8 +284,8 @@ def classes_of(room):
 
 
 def test_the_machine_does_without_jax():
-    found = {name for path in (SOURCE / "machine").glob("*.py") for name in imports_of(path)}
-    assert not [name for name in found if name.split(".")[0] in ("jax", "equinox", "optax")]
+    result = {name for path in (SOURCE / "machine").glob("*.py") for name in imports_of(path)}
+    assert not [name for name in result if name.split(".")[0] in ("jax", "equinox", "optax")]
 
 
 def test_equinox_stays_with_the_models():
@@ -296,24 +310,24 @@ def run(code):
 
 
 def test_importing_is_light():
-    found = run(
+    result = run(
         "import sys, conftr, numpy as np\n"
         "E = conftr.aps(np.zeros((5, 3)))\n"
         "conftr.calibrate(E, np.zeros(5, int), .5)\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules])"
     )
-    assert found.strip() == "[]"
+    assert result.strip() == "[]"
 
 
 def test_asking_for_help_is_light():
-    found = run(
+    result = run(
         "import sys\n"
         "from typer.testing import CliRunner\n"
         "from conftr.cli import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         "print([m for m in ['jax', 'torch', 'sklearn'] if m in sys.modules])"
     )
-    assert found.strip() == "[]"
+    assert result.strip() == "[]"
 
 
 def test_importing_adds_little_to_numpy_and_the_array_api():

@@ -27,19 +27,21 @@ def place(tmp_path_factory):
     """A folder with the file of the page, and its sets of two rows."""
     folder = tmp_path_factory.mktemp("serving")
     first = re.search(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
-    asked = (
+    script = (
         'asked = pd.DataFrame({"length": [1.2, 3.1], "weight": [np.nan, -2.0], '
         '"site": ["river", None]})\n'
         "import json\n"
         'json.dump(clf.predict_labels(asked), open("expected.json", "w"))\n'
     )
-    (folder / "make.py").write_text(first + asked)
+    (folder / "make.py").write_text(first + script)
     subprocess.run([sys.executable, "make.py"], cwd=folder, check=True)
     return folder
 
 
 def expected(place):
-    return [sorted(one) for one in json.loads((place / "expected.json").read_text())]
+    return [
+        sorted(names_in_set) for names_in_set in json.loads((place / "expected.json").read_text())
+    ]
 
 
 def node_has(package):
@@ -69,7 +71,7 @@ def test_fastapi(place, monkeypatch):
     exec(block("FastAPI"), names)
     assert "/sets" in {route.path for route in names["app"].routes}
     rows = [{"length": 1.2, "site": "river"}, {"length": 3.1, "weight": -2.0}]
-    assert [sorted(one) for one in names["sets"](rows)] == expected(place)
+    assert [sorted(row_set) for row_set in names["sets"](rows)] == expected(place)
 
 
 @pytest.mark.slow  # imports MLflow, which asks a process of its own what the model needs
@@ -86,11 +88,11 @@ def test_mlflow(place, monkeypatch):
     }
     exec(block("MLflow"), names)
     classes = ["bream", "perch", "roach"]
-    found = [
+    result = [
         [name for name, inside in zip(classes, row, strict=True) if inside]
         for row in names["answer"]["sets"]
     ]
-    assert found == expected(place)
+    assert result == expected(place)
 
 
 def test_the_page_is_shown_with_the_others():

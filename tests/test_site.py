@@ -44,13 +44,13 @@ def test_every_public_name_is_explained(site):
 
 
 def test_pages_fetch_nothing_from_elsewhere(site):
-    found = [
+    result = [
         (page, a or b)
         for page in site.rglob("*.html")
         for a, b in FETCHED.findall(page.read_text())
     ]
-    assert found
-    assert not [(page, address) for page, address in found if re.match(r"(?:\w+:)?//", address)]
+    assert result
+    assert not [(page, address) for page, address in result if re.match(r"(?:\w+:)?//", address)]
     for style in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?https?:|@import", style.read_text()), style
 

@@ -56,7 +56,7 @@ class Found(NamedTuple):
         return p * (1 - p) * (1 + (n + 1) / self.rows) / (n + 2)
 
 
-def found(clf, x, y, groups=None):
+def measured_on(clf, x, y, groups=None):
     """Coverage of new rows of known classes, by class or group where thresholds are."""
     sets = clf.predict_set(x, groups)
     hits = sets[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
@@ -66,7 +66,10 @@ def found(clf, x, y, groups=None):
         return [Found(hits.mean(), len(y), clf.calibration_.sizes[0])]
     parts = zip(clf.calibration_.names, clf.calibration_.sizes, strict=True)
     owned = [((groups == name).to_numpy(), size) for name, size in parts]
-    return [Found(hits[own].mean(), own.sum(), size) for own, size in owned]
+    return [
+        Found(hits[rows_of_group].mean(), rows_of_group.sum(), size)
+        for rows_of_group, size in owned
+    ]
 
 
 def examples(n, rng):
@@ -102,7 +105,7 @@ def copies(seed):
     clf.fit(x[rows], k[rows])
     x, k, _ = examples(NEW, rng)
     known = np.isin(k, clf.classes_)
-    return found(clf, x[known], k[known])
+    return measured_on(clf, x[known], k[known])
 
 
 def copies_of_a_file(seed):
@@ -113,7 +116,7 @@ def copies_of_a_file(seed):
     assert len(result.evidence.labels) + result.evidence.unseen == 60
     x, k, _ = examples(NEW, rng)
     known = np.isin(k, result.clf.classes_)
-    return found(result.clf, frame(x[known]), k[known])
+    return measured_on(result.clf, frame(x[known]), k[known])
 
 
 @cache
@@ -130,7 +133,7 @@ def strangers_and_their_share(seed):
     x, k = some(NEW)
     known = np.isin(k, result.clf.classes_)
     share = result.evidence.unseen_share - (1 - known.mean())
-    return found(result.clf, frame(x[known]), k[known]), share
+    return measured_on(result.clf, frame(x[known]), k[known]), share
 
 
 def strangers(seed):
@@ -152,7 +155,7 @@ def groups_called_class(seed):
     x, k, _ = some(NEW)
     known = np.isin(k, clf.classes_)
     x = x.filter(known)
-    return found(clf, x, k[known], x[predicting.group_column(clf)])
+    return measured_on(clf, x, k[known], x[predicting.group_column(clf)])
 
 
 @pytest.fixture(autouse=True)
@@ -175,13 +178,13 @@ def members_and_head(seed):
     """The head is chosen among all kinds; a class is in a set if its p-value says so."""
     clf, x, k = stacked(seed, n=900)
     np.testing.assert_array_equal(clf.predict_set(x), clf.p_values(x) > ALPHA)
-    return found(clf, x, k)
+    return measured_on(clf, x, k)
 
 
 def members_by_class(seed):
     """A promise for each class, of which the rarest calibrates with about four examples."""
     clf, x, k = stacked(seed, by_class=True)
-    return found(clf, x, k)[:3]  # rarer ones are not in every file
+    return measured_on(clf, x, k)[:3]  # rarer ones are not in every file
 
 
 def members_by_group(seed):
@@ -196,12 +199,12 @@ def members_by_group(seed):
     clf = fitted(x, k, seed, names, **STACK).clf
     x, k, names = some(NEW)
     known = np.isin(k, clf.classes_)
-    return found(clf, x.filter(known), k[known], names.filter(known))
+    return measured_on(clf, x.filter(known), k[known], names.filter(known))
 
 
 def members_with_wishes(seed):
     """A head that learns to keep two classes apart, its weight found at the knee."""
-    return found(*stacked(seed, shape=Shape(avoid=[(0, 1), (1, 0)])))
+    return measured_on(*stacked(seed, shape=Shape(avoid=[(0, 1), (1, 0)])))
 
 
 def members_on_copies(seed):
@@ -212,7 +215,7 @@ def members_on_copies(seed):
     clf = fitted(frame(x[rows]), k[rows], seed, **STACK).clf
     x, k, _ = examples(NEW, rng)
     known = np.isin(k, clf.classes_)
-    return found(clf, frame(x[known]), k[known])
+    return measured_on(clf, frame(x[known]), k[known])
 
 
 def tuned(seed):
@@ -220,7 +223,7 @@ def tuned(seed):
     settings = {"members": "auto", "method": "conftr", "model": (), "epochs": 2, "tune": 2}
     clf, x, k = stacked(seed, n=1200, **settings)
     assert clf.tuning_["rows"] > 0  # with fewer rows nothing is searched
-    return found(clf, x, k)
+    return measured_on(clf, x, k)
 
 
 MODELS = [
@@ -258,7 +261,7 @@ def asked_alone(seed):
     clf.fit(*some(400))
     x, k = some(NEW)
     known = np.isin(k, clf.classes_)
-    return found(AskedAlone(clf), x[known], k[known])
+    return measured_on(AskedAlone(clf), x[known], k[known])
 
 
 KINDS = [
@@ -278,10 +281,10 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_data_are_covered_as_promised(kind):
-    for one in zip(*[kind(seed) for seed in range(FITS)], strict=True):
-        coverage = np.mean([fit.coverage for fit in one])
-        expected = np.mean([fit.expected for fit in one])
-        band = 4 * np.sqrt(np.sum([fit.variance for fit in one])) / FITS
+    for item in zip(*[kind(seed) for seed in range(FITS)], strict=True):
+        coverage = np.mean([fit.coverage for fit in item])
+        expected = np.mean([fit.expected for fit in item])
+        band = 4 * np.sqrt(np.sum([fit.variance for fit in item])) / FITS
         print(
             f"{kind.__name__}: {FITS} fits, coverage {coverage:.4f}; "
             f"without ties {expected:.4f} ± {band:.4f}"
@@ -291,7 +294,7 @@ def test_new_data_are_covered_as_promised(kind):
 
 
 def test_the_share_of_unknown_classes_is_estimated_without_bias():
-    found = [strangers_and_their_share(seed)[1] for seed in range(FITS)]
-    mean, noise = np.mean(found), np.std(found) / np.sqrt(FITS)
+    shares = [strangers_and_their_share(seed)[1] for seed in range(FITS)]
+    mean, noise = np.mean(shares), np.std(shares) / np.sqrt(FITS)
     print(f"share of unknown classes, estimated less true: {mean:.4f} ± {noise:.4f}")
     assert abs(mean) < 4 * noise

@@ -24,8 +24,8 @@ FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 def targets(text: str, place: Path) -> list[Path]:
     """The files outside docs/ that a Markdown text at `place` links to."""
-    found = {(place.parent / link).resolve() for link in LINK.findall(text)} - {HOME}
-    return sorted(path for path in found if path.is_file() and not path.is_relative_to(DOCS))
+    places = {(place.parent / link).resolve() for link in LINK.findall(text)} - {HOME}
+    return sorted(path for path in places if path.is_file() and not path.is_relative_to(DOCS))
 
 
 def on_files(files: Any, config: Any) -> Any:

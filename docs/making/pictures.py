@@ -44,8 +44,8 @@ def digits() -> tuple[Digits, Digits]:
     X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
     model = LogisticRegression(C=1e-3, max_iter=500).fit(X[:600], y[:600])
     parts = [slice(600, 1100), slice(1100, 1600)]
-    found = [Digits(X[rows], y[rows], model.predict_log_proba(X[rows])) for rows in parts]
-    return found[0], found[1]
+    divided = [Digits(X[rows], y[rows], model.predict_log_proba(X[rows])) for rows in parts]
+    return divided[0], divided[1]
 
 
 def sets() -> Any:
@@ -71,9 +71,9 @@ def _answer(test: Digits, inside: Any, i: int) -> Any:
         .properties(width=90, height=90)
     )
     words = ["not in the set", "in the set"]
-    told = [words[int(k)] for k in inside[i]]
+    answers = [words[int(k)] for k in inside[i]]
     bars = (
-        alt.Chart(rows_of(digit=range(10), p=np.exp(test.logits[i]), told=told))
+        alt.Chart(rows_of(digit=range(10), p=np.exp(test.logits[i]), told=answers))
         .mark_bar()
         .encode(
             x=alt.X("digit:O", title="digit", axis=alt.Axis(labelAngle=0)),
@@ -90,11 +90,11 @@ def _answer(test: Digits, inside: Any, i: int) -> Any:
 def calibration() -> Any:
     """Picture 2: the probabilities of the true classes of 500 examples, and where they are cut."""
     cal, _ = digits()
-    own = conftr.thr(cal.logits)[np.arange(len(cal.labels)), cal.labels]
+    true_scores = conftr.thr(cal.logits)[np.arange(len(cal.labels)), cal.labels]
     tau = conftr.calibrate(conftr.thr(cal.logits), cal.labels, DIGITS_ALPHA)
-    below = int(np.sum(own < tau))
-    words = [f"below the threshold: {below} of {len(own)}", "kept"]
-    points = rows_of(p=np.exp(own), told=[words[int(e >= tau)] for e in own])
+    below = int(np.sum(true_scores < tau))
+    words = [f"below the threshold: {below} of {len(true_scores)}", "kept"]
+    points = rows_of(p=np.exp(true_scores), told=[words[int(e >= tau)] for e in true_scores])
     bars = (
         alt.Chart(points)
         .mark_bar()
@@ -127,7 +127,7 @@ def promise() -> Any:
     for n in sizes:
         # Scores uniform on [0, 1]: a threshold of tau then covers exactly 1 - tau of all examples.
         scores = generator.random((3000, n, 1))
-        drawn = [1 - conftr.calibrate(one, np.zeros(n, int), ALPHA) for one in scores]
+        drawn = [1 - conftr.calibrate(score, np.zeros(n, int), ALPHA) for score in scores]
         r, at = int(ALPHA * (n + 1) + 1e-9), np.linspace(0.75, 0.999, 200)
         constant = lgamma(n + 1) - lgamma(n + 1 - r) - lgamma(r)
         density = np.exp(constant + (n - r) * np.log(at) + (r - 1) * np.log(1 - at))

@@ -91,13 +91,13 @@ def _panels(
         fitted = fit(jax.random.key(0), network, TrainingSet(*train), objective, plan)
         scores = [conftr.thr(predict_logits(network, fitted, x)) for x in (cal[0], test[0], GRID)]
         tau = conftr.calibrate(scores[0], cal[1], ALPHA)
-        found = conftr.predict_set(scores[1], tau)
-        told = (
-            f"covers {conftr.coverage(found, test[1]):.1%}, "
-            f"mean size {conftr.inefficiency(found):.2f}{more(found)}"
+        sets = conftr.predict_set(scores[1], tau)
+        subtitle = (
+            f"covers {conftr.coverage(sets, test[1]):.1%}, "
+            f"mean size {conftr.inefficiency(sets):.2f}{more(sets)}"
         )
         ground, points = _ground(conftr.predict_set(scores[2], tau)), _points(*test)
-        panels.append((ground + points).properties(title=alt.Title(name, subtitle=told)))
+        panels.append((ground + points).properties(title=alt.Title(name, subtitle=subtitle)))
     return alt.hconcat(*panels)
 
 

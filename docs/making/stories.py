@@ -36,8 +36,8 @@ def sections(page: str) -> Iterator[tuple[str, str]]:
 
 def commands(block: str) -> list[Command]:
     """The commands of a block; one goes on after a backslash."""
-    found = re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
-    return [Command(text, shown) for text, shown in found]
+    matches = re.findall(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    return [Command(text, shown) for text, shown in matches]
 
 
 def run(text: str, folder: Path) -> str:
@@ -55,7 +55,7 @@ def run(text: str, folder: Path) -> str:
     return PROGRESS.sub("", done.stdout)
 
 
-def told(section: str, folder: Path) -> str:
+def retold(section: str, folder: Path) -> str:
     """A section with the outputs that its commands have now."""
 
     def anew(block: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def told(section: str, folder: Path) -> str:
         if kind == "python":
             subprocess.run([sys.executable, "-c", content], cwd=folder, check=True)
             return block[0]
-        parts = (f"$ {one.text}\n{run(one.text, folder)}" for one in commands(content))
+        parts = (f"$ {command.text}\n{run(command.text, folder)}" for command in commands(content))
         return f"```console\n{''.join(parts)}```"
 
     return BLOCK.sub(anew, section)
@@ -75,7 +75,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         for title, text in sections(page.read_text(encoding="utf-8")):
             if title in sys.argv[2:] or not sys.argv[2:]:
-                anew = told(text, Path(folder))
+                anew = retold(text, Path(folder))
                 whole = page.read_text(encoding="utf-8")
                 page.write_text(whole.replace(text, anew), encoding="utf-8")
 

@@ -107,7 +107,7 @@ def at_once(folder):
     seen, ended = set(), []
     while len(ended) < 2:
         seen.add(artefact.load(folder).alpha_)
-        ended += [one for one in (os.waitpid(-1, os.WNOHANG),) if one[0]]
+        ended += [item for item in (os.waitpid(-1, os.WNOHANG),) if item[0]]
     return {"seen": sorted(seen), "statuses": [status for _, status in ended]} | held(folder)
 
 
@@ -121,13 +121,13 @@ def main(place):
         ended, number = -signal.SIGKILL, 0
         while ended == -signal.SIGKILL:
             fresh(folder, old=old)
-            found = outcome(folder, lambda number=number: killed_before_step(number))
-            ended, number = found["ended"], number + (1 if old else 3)
+            result = outcome(folder, lambda number=number: killed_before_step(number))
+            ended, number = result["ended"], number + (1 if old else 3)
             save_new(folder)  # and what was left is gone
-            print(json.dumps(found | {"old": old, "after": held(folder)}))
+            print(json.dumps(result | {"old": old, "after": held(folder)}))
     for size in (0, 10, 100, 1000, LARGE - 1):
-        found = outcome(fresh(folder), lambda size=size: full_after(size))
-        print(json.dumps(found | {"full": size}))
+        result = outcome(fresh(folder), lambda size=size: full_after(size))
+        print(json.dumps(result | {"full": size}))
 
 
 main(Path(sys.argv[1]))

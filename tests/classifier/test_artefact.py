@@ -59,8 +59,8 @@ def outputs_only():
 
 
 def inside(path):
-    (found,) = path.glob("model-*")
-    return found
+    (result,) = path.glob("model-*")
+    return result
 
 
 def files_in(path):
@@ -77,30 +77,30 @@ def test_the_same_to_the_last_bit_in_another_process(clf, saved, tmp_path):
         "sets=clf.predict_set(x), other=clf.predict_set(x, alpha=0.3), tau=clf.thresholds_)\n"
     )
     assert processes.run(tmp_path / "load.py", cwd=tmp_path).code == 0
-    with np.load(tmp_path / "found.npz") as found:
-        np.testing.assert_array_equal(found["p"], clf.predict_proba(X))
-        np.testing.assert_array_equal(found["sets"], clf.predict_set(X))
-        np.testing.assert_array_equal(found["other"], clf.predict_set(X, alpha=0.3))
-        np.testing.assert_array_equal(found["tau"], clf.thresholds_)
+    with np.load(tmp_path / "found.npz") as result:
+        np.testing.assert_array_equal(result["p"], clf.predict_proba(X))
+        np.testing.assert_array_equal(result["sets"], clf.predict_set(X))
+        np.testing.assert_array_equal(result["other"], clf.predict_set(X, alpha=0.3))
+        np.testing.assert_array_equal(result["tau"], clf.thresholds_)
 
 
 def test_settings_and_choices_come_back(clf, saved):
-    found = conftr.load(saved)
+    loaded = conftr.load(saved)
     for name in ("alpha", "method", "score", "shape", "epochs", "random_state"):
-        assert found.get_params()[name] == clf.get_params()[name]
+        assert loaded.get_params()[name] == clf.get_params()[name]
     for name in ("method_", "why_", "batch_size_", "epochs_", "learning_rate_", "seed_"):
-        assert getattr(found, name) == getattr(clf, name), name
-    assert (found.n_train_, found.n_calibration_) == (clf.n_train_, clf.n_calibration_)
-    assert found.tried_ == clf.tried_
-    assert found.fingerprint_ == clf.fingerprint_
-    assert found.candidates_[0].name == clf.candidates_[0].name
+        assert getattr(loaded, name) == getattr(clf, name), name
+    assert (loaded.n_train_, loaded.n_calibration_) == (clf.n_train_, clf.n_calibration_)
+    assert loaded.tried_ == clf.tried_
+    assert loaded.fingerprint_ == clf.fingerprint_
+    assert loaded.candidates_[0].name == clf.candidates_[0].name
 
 
 def test_a_loaded_classifier_can_be_calibrated_and_fitted(saved):
-    found = conftr.load(saved)
-    found.calibrate(X + 0.01, NAMES[LABELS], alpha=0.2)
-    assert found.alpha_ == 0.2
-    assert found.set_params(model=()).fit(X, NAMES[LABELS]).n_train_ == 240
+    loaded = conftr.load(saved)
+    loaded.calibrate(X + 0.01, NAMES[LABELS], alpha=0.2)
+    assert loaded.alpha_ == 0.2
+    assert loaded.set_params(model=()).fit(X, NAMES[LABELS]).n_train_ == 240
 
 
 def test_evidence_comes_back(clf, tmp_path):
@@ -112,16 +112,16 @@ def test_evidence_comes_back(clf, tmp_path):
         pictures=np.zeros((300, 2, 2), np.uint8),
         provenance={"file": "x.csv", "rows": {"test": 300}},
     )
-    found = artefact.evidence(artefact.save(clf, tmp_path, evidence=shown))
+    result = artefact.evidence(artefact.save(clf, tmp_path, evidence=shown))
     for name in ("classes", "alpha", "score", "group_names", "calibration_sizes", "group_by"):
-        assert getattr(found, name) == getattr(shown, name), name
+        assert getattr(result, name) == getattr(shown, name), name
     for name in ("wishes", "cells", "provenance"):
-        assert getattr(found, name) == getattr(shown, name), name
+        assert getattr(result, name) == getattr(shown, name), name
     for name in ("labels", "groups", "unwanted", "shrink", "pictures"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(shown, name))
-    np.testing.assert_array_equal(found.sets(), shown.sets())
+        np.testing.assert_array_equal(getattr(result, name), getattr(shown, name))
+    np.testing.assert_array_equal(result.sets(), shown.sets())
     np.testing.assert_array_equal(
-        found.candidates[0].probabilities, shown.candidates[0].probabilities
+        result.candidates[0].probabilities, shown.candidates[0].probabilities
     )
 
 
@@ -146,20 +146,20 @@ def test_classes_of_any_type(names, kind, tmp_path):
     classes = np.unique(names)
     p = RNG.dirichlet(np.ones(len(classes)), 100)
     clf = ConformalClassifier(members=kind(classes.tolist())).fit(p, RNG.choice(classes, 100))
-    found = conftr.load(conftr.save(clf, tmp_path))
-    assert found.classes_.tolist() == clf.classes_.tolist()
-    assert found.classes_.dtype == clf.classes_.dtype
-    assert found.predict(p).tolist() == clf.predict(p).tolist()
-    np.testing.assert_array_equal(found.predict_set(p), clf.predict_set(p))
+    loaded = conftr.load(conftr.save(clf, tmp_path))
+    assert loaded.classes_.tolist() == clf.classes_.tolist()
+    assert loaded.classes_.dtype == clf.classes_.dtype
+    assert loaded.predict(p).tolist() == clf.predict(p).tolist()
+    np.testing.assert_array_equal(loaded.predict_set(p), clf.predict_set(p))
 
 
 @pytest.mark.parametrize("groups", ["class", np.array(["n", "s"])[np.arange(300) % 2]])
 def test_groups_come_back(groups, tmp_path):
     clf = fitted(groups=groups, model=(8,))
-    found = conftr.load(conftr.save(clf, tmp_path))
+    loaded = conftr.load(conftr.save(clf, tmp_path))
     of_rows = None if isinstance(groups, str) else groups
-    np.testing.assert_array_equal(found.predict_set(X, of_rows), clf.predict_set(X, of_rows))
-    assert found.calibration_.names == clf.calibration_.names
+    np.testing.assert_array_equal(loaded.predict_set(X, of_rows), clf.predict_set(X, of_rows))
+    assert loaded.calibration_.names == clf.calibration_.names
     lines = (inside(tmp_path) / "thresholds.csv").read_text().splitlines()
     assert lines[0] == f"alpha,{clf.calibration_.by.kind},calibration_examples,threshold"
     assert len(lines) == 1 + 13 * len(clf.thresholds_)
@@ -169,9 +169,9 @@ def test_groups_come_back(groups, tmp_path):
 def test_what_makes_groups_is_saved_beside_its_name(name, tmp_path):
     groups = pd.Series(np.array(["n", "s"])[np.arange(300) % 2], name=name)
     clf = fitted(groups=groups, model=(8,))
-    found = conftr.load(conftr.save(clf, tmp_path))
-    assert found.calibration_.by == clf.calibration_.by == Grouping("column", name)
-    np.testing.assert_array_equal(found.predict_set(X, groups), clf.predict_set(X, groups))
+    loaded = conftr.load(conftr.save(clf, tmp_path))
+    assert loaded.calibration_.by == clf.calibration_.by == Grouping("column", name)
+    np.testing.assert_array_equal(loaded.predict_set(X, groups), clf.predict_set(X, groups))
 
 
 @pytest.mark.parametrize("written", [1, 2])
@@ -182,11 +182,11 @@ def test_formats_before_stacks_are_refused(saved, written):
 
 
 def test_rows_that_trained_are_known_after_loading(clf, saved):
-    found = conftr.load(saved)
-    np.testing.assert_array_equal(found.known_rows_.digests, clf.known_rows_.digests)
+    loaded = conftr.load(saved)
+    np.testing.assert_array_equal(loaded.known_rows_.digests, clf.known_rows_.digests)
     assert (inside(saved) / "known_rows.safetensors").stat().st_size < 300 * 8 + 200
     with pytest.warns(conftr.CalibrationWarning, match="rows that the model has learned from"):
-        found.calibrate(X, NAMES[LABELS])
+        loaded.calibrate(X, NAMES[LABELS])
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
@@ -194,9 +194,9 @@ def test_frames_come_back(library, tmp_path):
     columns = {f"x{i}": X[:, i].tolist() for i in range(3)}
     frame = library(columns | {"colour": np.array(["red", "blue"])[LABELS % 2].tolist()})
     clf = fitted(x=frame)
-    found = conftr.load(conftr.save(clf, tmp_path))
-    np.testing.assert_array_equal(found.predict_proba(frame), clf.predict_proba(frame))
-    assert found.feature_names_in_.tolist() == clf.feature_names_in_.tolist()
+    loaded = conftr.load(conftr.save(clf, tmp_path))
+    np.testing.assert_array_equal(loaded.predict_proba(frame), clf.predict_proba(frame))
+    assert loaded.feature_names_in_.tolist() == clf.feature_names_in_.tolist()
 
 
 def test_convolutions_come_back(tmp_path):
@@ -206,8 +206,8 @@ def test_convolutions_come_back(tmp_path):
     )
     net.set_params(model=lambda inputs, classes: conftr.training.ConvNet(inputs, classes, (2,)))
     net.fit(images, np.arange(60) % 2)
-    found = conftr.load(conftr.save(net, tmp_path))
-    np.testing.assert_array_equal(found.predict_proba(images), net.predict_proba(images))
+    loaded = conftr.load(conftr.save(net, tmp_path))
+    np.testing.assert_array_equal(loaded.predict_proba(images), net.predict_proba(images))
 
 
 def test_nothing_in_it_is_executed(saved):
@@ -230,9 +230,9 @@ def test_what_cannot_be_saved(clf, tmp_path):
     wrapped.fit(np.nan_to_num(X), NAMES[LABELS])
     with pytest.raises(ArtefactError, match=r"GaussianNB .* only pickle .*Probabilities\("):
         conftr.save(wrapped, tmp_path / "a")
-    own = fitted(score=lambda logits: conftr.thr(logits))
+    unsavable = fitted(score=lambda logits: conftr.thr(logits))
     with pytest.raises(ArtefactError, match=r"score must be one of thr, .* code of yours"):
-        conftr.save(own, tmp_path / "a")
+        conftr.save(unsavable, tmp_path / "a")
     from conftr.training.models import Custom, linear
 
     simple = linear((5,), 3)
@@ -346,9 +346,9 @@ def test_what_fits_the_manifest_but_is_no_classifier(saved, content):
 @pytest.mark.parametrize("head", ["nonsense", 3, None, ["mean"]])
 def test_a_head_that_is_none_is_refused(outputs_only, tmp_path, head):
     conftr.save(outputs_only, tmp_path)
-    told = json.loads((inside(tmp_path) / "settings.json").read_text())
-    told["parameters"]["head"] = head
-    forge(tmp_path, "settings.json", json.dumps(told).encode())
+    content = json.loads((inside(tmp_path) / "settings.json").read_text())
+    content["parameters"]["head"] = head
+    forge(tmp_path, "settings.json", json.dumps(content).encode())
     with pytest.raises(ArtefactError, match="must name as head one of auto, mean"):
         conftr.load(tmp_path)
 
@@ -376,9 +376,9 @@ def of_a_table():
 )
 def test_levels_that_make_no_sense_are_refused(of_a_table, tmp_path, levels):
     conftr.save(of_a_table, tmp_path)
-    told = json.loads((inside(tmp_path) / "stack.json").read_text())
-    told["readers"][0]["frame"]["levels"] = levels
-    forge(tmp_path, "stack.json", json.dumps(told).encode())
+    content = json.loads((inside(tmp_path) / "stack.json").read_text())
+    content["readers"][0]["frame"]["levels"] = levels
+    forge(tmp_path, "stack.json", json.dumps(content).encode())
     with pytest.raises(ArtefactError, match=r"must be different texts|each column of a frame"):
         conftr.load(tmp_path)
 
@@ -406,10 +406,10 @@ def test_a_calibration_that_makes_no_sense_is_refused(outputs_only, tmp_path, sc
 @pytest.mark.parametrize("names", [["all", "all"], [], ["cat"], [["all"]]])
 def test_groups_that_do_not_fit_the_calibration_are_refused(outputs_only, tmp_path, names):
     conftr.save(outputs_only, tmp_path)
-    told = json.loads((inside(tmp_path) / "settings.json").read_text())
-    told["calibration"]["names"] = names
-    told["calibration"]["kind"] = "class" if names == ["cat"] else "all"
-    forge(tmp_path, "settings.json", json.dumps(told).encode())
+    content = json.loads((inside(tmp_path) / "settings.json").read_text())
+    content["calibration"]["names"] = names
+    content["calibration"]["kind"] = "class" if names == ["cat"] else "all"
+    forge(tmp_path, "settings.json", json.dumps(content).encode())
     with pytest.raises(ArtefactError, match=r"must name each group|is not a classifier"):
         conftr.load(tmp_path)
 
@@ -447,14 +447,14 @@ def test_files_of_the_users_own_are_left_alone(outputs_only, tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
     conftr.save(outputs_only, tmp_path)
-    own = json.loads((tmp_path / "manifest.json").read_text())
-    mine.append(f"model-{own['identity']}/notes.txt")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    mine.append(f"model-{manifest['identity']}/notes.txt")
     (tmp_path / mine[-1]).write_text("mine")
     outputs_only.alpha_ = 0.3
     conftr.save(outputs_only, tmp_path)
     assert conftr.load(tmp_path).alpha_ == 0.3
-    own = json.loads((tmp_path / "manifest.json").read_text())
-    ours = [f"model-{own['identity']}/{name}" for name in own["files"]]
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    ours = [f"model-{manifest['identity']}/{name}" for name in manifest["files"]]
     assert files_in(tmp_path) == sorted([*mine, *ours, ".lock", "manifest.json"])
     assert {(tmp_path / name).read_text() for name in mine} == {"mine"}
 
@@ -517,27 +517,31 @@ def broken_saves(memory):
 def test_whenever_a_save_is_killed_model_and_report_agree(broken_saves):
     """SIGKILL before each step on the disk: old or new, and never a report of the other one."""
     whole, *ended = broken_saves
-    killed = [one for one in ended if one["ended"] == -signal.SIGKILL]
-    assert {one["model"] for one in killed} == {None, 0.1, 0.2}
-    for one in killed:
-        assert one["model"] in ((0.1, 0.2) if one["old"] else (None, 0.2))
-        assert one["page"] in (None, str(one["model"]))
-        assert set(one["figures"]) <= {str(one["model"])}
-        if one["page"]:
-            same = whole["old" if one["model"] == 0.1 else "new"]
-            assert one["figures"] == same["figures"]
-        assert "thesis.txt" in one["files"]
-        assert one["after"] == whole["new"], "what killed saves left is gone after the next"
-    assert all(one["model"] == 0.2 and one["page"] == "0.2" for one in ended if not one["ended"])
+    killed = [ending for ending in ended if ending["ended"] == -signal.SIGKILL]
+    assert {ending["model"] for ending in killed} == {None, 0.1, 0.2}
+    for ending in killed:
+        assert ending["model"] in ((0.1, 0.2) if ending["old"] else (None, 0.2))
+        assert ending["page"] in (None, str(ending["model"]))
+        assert set(ending["figures"]) <= {str(ending["model"])}
+        if ending["page"]:
+            same = whole["old" if ending["model"] == 0.1 else "new"]
+            assert ending["figures"] == same["figures"]
+        assert "thesis.txt" in ending["files"]
+        assert ending["after"] == whole["new"], "what killed saves left is gone after the next"
+    assert all(
+        ending["model"] == 0.2 and ending["page"] == "0.2"
+        for ending in ended
+        if not ending["ended"]
+    )
 
 
 def test_a_full_disk_leaves_model_and_report_as_they_were(broken_saves):
     whole, *ended = broken_saves
-    full = [one for one in ended if "full" in one]
+    full = [ending for ending in ended if "full" in ending]
     assert len(full) == 5
-    for one in full:
-        assert one["ended"] == 1
-        assert {name: one[name] for name in whole["old"]} == whole["old"]
+    for ending in full:
+        assert ending["ended"] == 1
+        assert {name: ending[name] for name in whole["old"]} == whole["old"]
 
 
 def test_processes_that_save_at_once_leave_a_whole_classifier(broken_saves):

@@ -26,64 +26,64 @@ def kept(**groups):
 @ALPHAS
 def test_one_threshold(alpha):
     tau = conftr.calibrate(CAL, Y, alpha)
-    found = kept()
-    assert found.thresholds(alpha) == [tau]
-    sets = found.sets(TEST, found.places(None, M), alpha)
+    calibration = kept()
+    assert calibration.thresholds(alpha) == [tau]
+    sets = calibration.sets(TEST, calibration.places(None, M), alpha)
     np.testing.assert_array_equal(sets, conftr.predict_set(TEST, tau))
 
 
 @ALPHAS
 def test_one_for_each_class(alpha):
     taus = conftr.calibrate(CAL, Y, alpha, groups="class")
-    found = kept(by=CLASS)
-    np.testing.assert_array_equal(found.thresholds(alpha), taus)
-    sets = found.sets(TEST, found.places(None, M), alpha)
+    calibration = kept(by=CLASS)
+    np.testing.assert_array_equal(calibration.thresholds(alpha), taus)
+    sets = calibration.sets(TEST, calibration.places(None, M), alpha)
     np.testing.assert_array_equal(sets, conftr.predict_set(TEST, taus))
 
 
 @ALPHAS
 def test_one_for_each_group(alpha):
     taus = conftr.calibrate(CAL, Y, alpha, groups=IDS)
-    found = kept(by=REGION, groups=NAMES[IDS])
-    np.testing.assert_array_equal(found.thresholds(alpha), taus)
-    sets = found.sets(TEST, found.places(NAMES[TEST_IDS], M), alpha)
+    calibration = kept(by=REGION, groups=NAMES[IDS])
+    np.testing.assert_array_equal(calibration.thresholds(alpha), taus)
+    sets = calibration.sets(TEST, calibration.places(NAMES[TEST_IDS], M), alpha)
     np.testing.assert_array_equal(sets, conftr.predict_set(TEST, taus[TEST_IDS][:, None]))
 
 
 @pytest.mark.parametrize("by", [ALL, CLASS, REGION], ids=lambda by: by.kind)
 def test_standings_make_the_same_sets(by):
-    found = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
-    places = found.places(NAMES[TEST_IDS] if by == REGION else None, M)
-    standing = found.standing(TEST, places)
+    calibration = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
+    places = calibration.places(NAMES[TEST_IDS] if by == REGION else None, M)
+    standing = calibration.standing(TEST, places)
     for alpha in (0.05, 0.2, 0.7):
-        ranks = np.array([conftr.conformal.quantile.rank(n, alpha) for n in found.sizes])
+        ranks = np.array([conftr.conformal.quantile.rank(n, alpha) for n in calibration.sizes])
         needed = ranks[None, :] if places is None else ranks[places][:, None]
-        np.testing.assert_array_equal(standing >= needed, found.sets(TEST, places, alpha))
+        np.testing.assert_array_equal(standing >= needed, calibration.sets(TEST, places, alpha))
 
 
 @pytest.mark.parametrize("by", [ALL, CLASS, REGION], ids=lambda by: by.kind)
 def test_p_values_make_the_same_sets(by):
-    found = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
-    places = found.places(NAMES[TEST_IDS] if by == REGION else None, M)
-    p = found.p_values(TEST, places)
+    calibration = kept(by=by, groups=NAMES[IDS] if by == REGION else None)
+    places = calibration.places(NAMES[TEST_IDS] if by == REGION else None, M)
+    p = calibration.p_values(TEST, places)
     for alpha in (0.05, 0.2, 0.7):
-        np.testing.assert_array_equal(p > alpha, found.sets(TEST, places, alpha))
-    smoothed = found.p_values(TEST, places, np.full(M, 0.5))
+        np.testing.assert_array_equal(p > alpha, calibration.sets(TEST, places, alpha))
+    smoothed = calibration.p_values(TEST, places, np.full(M, 0.5))
     assert ((smoothed > 0) & (smoothed < p)).all()
 
 
 def test_an_unseen_group_has_p_values_of_one():
-    found = kept(by=REGION, groups=NAMES[IDS])
-    p = found.p_values(TEST[:2], found.places(["east", "north"], 2))
+    calibration = kept(by=REGION, groups=NAMES[IDS])
+    p = calibration.p_values(TEST[:2], calibration.places(["east", "north"], 2))
     assert (p[0] == 1).all()
     assert (p[1] < 1).any()
 
 
 def test_an_unseen_group_gets_every_class():
-    found = kept(by=REGION, groups=NAMES[IDS])
-    places = found.places(["east", "north"], 2)
+    calibration = kept(by=REGION, groups=NAMES[IDS])
+    places = calibration.places(["east", "north"], 2)
     np.testing.assert_array_equal(places, [-1, 0])
-    assert found.sets(TEST[:2], places, 0.5)[0].all()
+    assert calibration.sets(TEST[:2], places, 0.5)[0].all()
 
 
 @pytest.mark.parametrize(

@@ -44,28 +44,28 @@ def question(n, score=conftr.thr):
 def test_costs_are_what_evaluate_measures():
     """Over many halves, the mean of `evaluate` over its own halves."""
     rng = np.random.default_rng(0)
-    asked = question(200)
-    logits = (rng.normal(size=(200, 3)) + 2 * np.eye(3)[asked.labels]).astype(np.float32)
+    problem = question(200)
+    logits = (rng.normal(size=(200, 3)) + 2 * np.eye(3)[problem.labels]).astype(np.float32)
     records = conftr.evaluate(
-        logits, asked.labels, score=conftr.thr, alpha=0.2, n_cal=100, splits=200
+        logits, problem.labels, score=conftr.thr, alpha=0.2, n_cal=100, splits=200
     )
     expected = np.mean([record["inefficiency"] for record in records])
-    assert costs(logits, asked).mean() == pytest.approx(expected, abs=0.02)
+    assert costs(logits, problem).mean() == pytest.approx(expected, abs=0.02)
 
 
 def test_the_same_halves_for_every_model():
     """Two models that rank everything alike have the same costs, one by one."""
     logits = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
-    asked = question(60, conftr.thr_logits)
-    np.testing.assert_array_equal(costs(logits, asked), costs(2 * logits, asked))
+    problem = question(60, conftr.thr_logits)
+    np.testing.assert_array_equal(costs(logits, problem), costs(2 * logits, problem))
 
 
 @pytest.mark.parametrize("by", [CLASS, Grouping("column", "clinic")])
 def test_groups_have_their_own_thresholds(by):
     groups = None if by == CLASS else np.array(["x", "y"])[np.arange(90) % 2]
-    asked = Question(np.arange(90) % 3, ["a", "b", "c"], 0.2, conftr.thr, by, groups)
+    problem = Question(np.arange(90) % 3, ["a", "b", "c"], 0.2, conftr.thr, by, groups)
     logits = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
-    assert 1 <= costs(logits, asked).mean() <= 3
+    assert 1 <= costs(logits, problem).mean() <= 3
 
 
 def around(mean, noise=0.0):

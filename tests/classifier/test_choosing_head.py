@@ -30,71 +30,71 @@ def noise(n=800, seed=1):
 
 def test_a_member_that_says_nothing_is_not_heard():
     good, labels = confused()
-    found = choose_head([noise(), good], labels, StackTask(CLASSES, 0.1))
-    assert found.places == [1]
-    assert found.head.weights.shape == (1,)
-    assert "Mean set size" in found.why
+    chosen = choose_head([noise(), good], labels, StackTask(CLASSES, 0.1))
+    assert chosen.places == [1]
+    assert chosen.head.weights.shape == (1,)
+    assert "Mean set size" in chosen.why
 
 
 def test_members_that_complete_each_other_are_both_heard_and_better_than_their_mean():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 600)
     truth = np.eye(4)[labels]
-    said = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (1.0, 2.5)]
-    found = choose_head(said, labels, StackTask(CLASSES, 0.1))
-    sizes = {one.name: one.size for one in found.measured}
-    assert found.places == [0, 1]
-    assert sizes[found.head.name] <= sizes["mean of the members"]
-    assert found.measured[0].name == found.head.name
+    answers = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (1.0, 2.5)]
+    chosen = choose_head(answers, labels, StackTask(CLASSES, 0.1))
+    sizes = {head.name: head.size for head in chosen.measured}
+    assert chosen.places == [0, 1]
+    assert sizes[chosen.head.name] <= sizes["mean of the members"]
+    assert chosen.measured[0].name == chosen.head.name
 
 
 def test_a_wish_is_followed_at_its_weight_and_shows_its_price():
     good, labels = confused()
     shape = conftr.Shape(avoid=[conftr.Avoid("a", "c", 7.0)])
-    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert [one.weight for one in found.curve] == [0, *sorted({*wish_weights.WEIGHTS, 7.0})]
-    assert found.point.weight == 7
-    assert found.point.mixed < 0.3 * found.curve[0].mixed
-    assert found.head is found.by_weight[7.0]
-    assert found.head.wishes is not None
+    chosen = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
+    assert [point.weight for point in chosen.curve] == [0, *sorted({*wish_weights.WEIGHTS, 7.0})]
+    assert chosen.point.weight == 7
+    assert chosen.point.mixed < 0.3 * chosen.curve[0].mixed
+    assert chosen.head is chosen.by_weight[7.0]
+    assert chosen.head.wishes is not None
 
 
 def test_without_a_weight_it_is_what_is_worth_its_price():
     good, labels = confused()
     shape = conftr.Shape(avoid=[("a", "c")])
-    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
-    assert found.point == wish_weights.affordable(found.curve)
-    assert found.point.mixed < 0.5 * found.curve[0].mixed
-    assert found.point.size <= 1.03 * found.curve[0].size
-    assert "at most 3 % larger" in found.why
+    chosen = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape))
+    assert chosen.point == wish_weights.affordable(chosen.curve)
+    assert chosen.point.mixed < 0.5 * chosen.curve[0].mixed
+    assert chosen.point.size <= 1.03 * chosen.curve[0].size
+    assert "at most 3 % larger" in chosen.why
 
 
 def test_sets_of_a_class_shrink_where_that_is_all_that_is_wished():
     good, labels = confused(2000)
     shape = conftr.Shape(shrink={"b": 5.0})
     task = StackTask(CLASSES, 0.2, shape=shape, head="mean")
-    found = choose_head([good], labels, task)
-    sizes = {one.name: one.size for one in found.measured}
-    assert found.head.wishes is not None
-    assert sizes[found.head.name] < 0.98 * sizes["mean of the members"]
-    assert "as the wishes weigh it" in found.why
+    chosen = choose_head([good], labels, task)
+    sizes = {head.name: head.size for head in chosen.measured}
+    assert chosen.head.wishes is not None
+    assert sizes[chosen.head.name] < 0.98 * sizes["mean of the members"]
+    assert "as the wishes weigh it" in chosen.why
 
 
 def test_when_time_is_up_nothing_is_trained_and_wishes_are_followed():
     good, labels = confused()
     task = StackTask(CLASSES, 0.1, until=time.monotonic() - 1)
-    found = choose_head([good, noise()], labels, task)
-    assert found.head.matrix is None
+    chosen = choose_head([good, noise()], labels, task)
+    assert chosen.head.matrix is None
     shape = conftr.Shape(avoid=[("a", "c")])
-    found = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, until=task.until))
-    assert found.head.matrix is None
-    assert found.point.mixed < found.curve[0].mixed
+    chosen = choose_head([good], labels, StackTask(CLASSES, 0.1, shape=shape, until=task.until))
+    assert chosen.head.matrix is None
+    assert chosen.point.mixed < chosen.curve[0].mixed
 
 
 def test_thresholds_by_class_are_measured_as_such():
     good, labels = confused()
-    found = choose_head([good], labels, StackTask(CLASSES, 0.1, by=CLASS))
-    assert found.measured[0].size == pytest.approx(1.5, abs=0.6)
+    chosen = choose_head([good], labels, StackTask(CLASSES, 0.1, by=CLASS))
+    assert chosen.measured[0].size == pytest.approx(1.5, abs=0.6)
 
 
 def test_rows_alone_in_their_class_do_not_hide_which_head_is_better():
@@ -102,14 +102,14 @@ def test_rows_alone_in_their_class_do_not_hide_which_head_is_better():
     good, labels = confused()
     labels = np.concatenate([labels, np.arange(4, 204)])
     logits = np.concatenate([good, noise(200)])
-    said = np.concatenate([logits, np.full((1000, 200), -20.0)], axis=1)
+    answers = np.concatenate([logits, np.full((1000, 200), -20.0)], axis=1)
     known = known_out_of_fold(labels, divide(labels, 5, 0))
     assert known.tolist() == list(range(800))
     task = StackTask(range(204), 0.1)
-    assert choose_head([said], labels, task).measured[0].size > 100
-    found = choose_head([said], labels, task, known)
-    assert found.measured[0].size < 4
-    assert found.why.endswith("Rows that are alone in their class, 200, are not among these.")
+    assert choose_head([answers], labels, task).measured[0].size > 100
+    chosen = choose_head([answers], labels, task, known)
+    assert chosen.measured[0].size < 4
+    assert chosen.why.endswith("Rows that are alone in their class, 200, are not among these.")
 
 
 def test_copies_of_one_row_are_alone_in_their_class():

@@ -52,7 +52,7 @@ def test_sets_are_those_of_the_function():
     """A classifier of the user's is fitted once a fold, so that it can be done here again."""
     clf = fitted(GaussianNB())
     folds = equal_folds(clf._in_order(X).one_each(clf.seed_), 5)
-    own, places, scores = [], [], []
+    true_scores, places, scores = [], [], []
     for i, fold in enumerate(folds):
         model = GaussianNB().fit(X[fold.train], Y[fold.train])
 
@@ -60,14 +60,18 @@ def test_sets_are_those_of_the_function():
             return conftr.thr(conftr.logits_from_probs(model.predict_proba(x)))
 
         truth = np.searchsorted(NAMES, Y[fold.held])
-        own.append(scored(X[fold.held])[np.arange(len(truth)), truth])
+        true_scores.append(scored(X[fold.held])[np.arange(len(truth)), truth])
         places.append(np.full(len(truth), i))
         scores.append(scored(NEW))
-    own, places, scores = np.concatenate(own), np.concatenate(places), np.stack(scores)
+    true_scores, places, scores = (
+        np.concatenate(true_scores),
+        np.concatenate(places),
+        np.stack(scores),
+    )
     for alpha in (0.1, 0.3):
-        expected = conftr.cross_predict_set(own, places, scores, alpha)
+        expected = conftr.cross_predict_set(true_scores, places, scores, alpha)
         np.testing.assert_array_equal(clf.predict_set(NEW, alpha=alpha), expected)
-    p = conftr.cross_p_values(own, places, scores)
+    p = conftr.cross_p_values(true_scores, places, scores)
     np.testing.assert_allclose(clf.p_values(NEW), p)
     assert clf.n_train_ == 62
     assert clf.n_calibration_ == 60

@@ -45,8 +45,8 @@ def test_no_row_is_answered_by_a_model_that_saw_it():
     rows = noise()
     remembers = Scikit(KNeighborsClassifier(1))
     folds = divide(rows.labels, 5, seed=0)
-    (found,), left = cross_fit([remembers], rows, folds, seed=0)
-    guessed = (found.logits.argmax(axis=1) == rows.labels).mean()
+    (fitted,), left = cross_fit([remembers], rows, folds, seed=0)
+    guessed = (fitted.logits.argmax(axis=1) == rows.labels).mean()
     assert guessed < 0.7  # 1 if it remembered
     assert not left
 
@@ -61,9 +61,9 @@ class Fails:
 def test_a_member_that_fails_is_left_out_and_named():
     rows = noise()
     folds = divide(rows.labels, 3, seed=0)
-    found, left = cross_fit([Fails(), Scikit(DecisionTreeClassifier())], rows, folds, seed=0)
-    assert [one.member.name for one in found] == ["DecisionTreeClassifier"]
-    assert [(one.name, one.why) for one in left] == [("fails", "of no use here")]
+    fitted, left = cross_fit([Fails(), Scikit(DecisionTreeClassifier())], rows, folds, seed=0)
+    assert [member.member.name for member in fitted] == ["DecisionTreeClassifier"]
+    assert [(member.name, member.why) for member in left] == [("fails", "of no use here")]
 
 
 def test_it_is_an_error_if_all_fail():
@@ -87,7 +87,7 @@ def test_copies_of_an_example_are_in_one_fold():
 
 def test_when_time_is_up_the_first_member_is_there():
     rows, tree, seen = noise(), Scikit(DecisionTreeClassifier()), []
-    found, left = cross_fit(
+    fitted, left = cross_fit(
         [tree, tree],
         rows,
         divide(rows.labels, 3, seed=0),
@@ -95,7 +95,7 @@ def test_when_time_is_up_the_first_member_is_there():
         report=lambda *now: seen.append(now),
         until=time.monotonic() - 1,
     )
-    assert len(found) == 1
+    assert len(fitted) == 1
     assert left[0].why == "time was up"
     assert seen[3] == ("DecisionTreeClassifier", 3, 3)
 
@@ -120,12 +120,12 @@ def compared(members, executor):
     here, left = cross_fit(members, rows, folds, seed=4)
     there, left_there = cross_fit(members, rows, folds, seed=4, executor=executor)
     assert left == left_there
-    for one, other in zip(here, there, strict=True):
-        assert one.member.words == other.member.words
+    for first, other in zip(here, there, strict=True):
+        assert first.member.words == other.member.words
         assert other.member.reader is rows.reader
-        np.testing.assert_array_equal(one.logits, other.logits)
+        np.testing.assert_array_equal(first.logits, other.logits)
         np.testing.assert_array_equal(
-            one.member.logits(rows.X), other.member.logits(rows.X), strict=True
+            first.member.logits(rows.X), other.member.logits(rows.X), strict=True
         )
     return left
 
@@ -133,7 +133,7 @@ def compared(members, executor):
 def test_members_fitted_elsewhere_are_those_fitted_here_to_the_last_bit():
     trees = [Forest(EXTRA, 5), Forest(RANDOM, 5, min_leaf=5), Boosted(rounds=5)]
     left = compared([Logistic(), Fails(), *trees], InBytes(reversed))
-    assert [one.why for one in left] == ["of no use here"]
+    assert [member.why for member in left] == ["of no use here"]
 
 
 def test_members_that_come_too_late_from_elsewhere_are_left_out():
@@ -141,9 +141,9 @@ def test_members_that_come_too_late_from_elsewhere_are_left_out():
     folds = divide(rows.labels, 3, seed=0)
     late = time.monotonic() - 1
     executor = InBytes(list)
-    found, left = cross_fit(members, rows, folds, seed=0, until=late, executor=executor)
-    assert [one.member.name for one in found] == [EXTRA]
-    assert [(one.name, one.why) for one in left] == [(RANDOM, "time was up")]
+    fitted, left = cross_fit(members, rows, folds, seed=0, until=late, executor=executor)
+    assert [member.member.name for member in fitted] == [EXTRA]
+    assert [(member.name, member.why) for member in left] == [(RANDOM, "time was up")]
 
 
 @pytest.mark.slow  # starts a Ray cluster

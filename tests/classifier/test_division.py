@@ -53,8 +53,8 @@ def test_asked_sizes():
 def test_calibration_rows_do_not_depend_on_labels():
     """They are drawn before anything is known of them."""
     turned = np.random.default_rng(0).permutation(LABELS)
-    one, other = (divide(labels, alpha=0.1, seed=3) for labels in (LABELS, turned))
-    np.testing.assert_array_equal(one.calibration, other.calibration)
+    first, other = (divide(labels, alpha=0.1, seed=3) for labels in (LABELS, turned))
+    np.testing.assert_array_equal(first.calibration, other.calibration)
 
 
 def test_every_row_has_the_same_chance_to_calibrate():
@@ -106,9 +106,9 @@ def test_there_is_a_threshold_where_half_of_the_examples_suffice():
 ROWS = np.random.default_rng(0).normal(size=(300, 4))
 
 
-def parts_of(X, labels, **asked):
+def parts_of(X, labels, **settings):
     drawn = order(X, seed=0)
-    return divide(labels, seed=0, drawn=drawn, alpha=0.1, **asked), drawn
+    return divide(labels, seed=0, drawn=drawn, alpha=0.1, **settings), drawn
 
 
 @pytest.mark.parametrize("copies", [2, 4])
@@ -121,7 +121,7 @@ def test_copies_are_in_one_part_and_count_once_outside_training(copies):
     assert not seen[0] & seen[1]
     assert not seen[0] & seen[2]
     assert not seen[1] & seen[2]
-    assert [len(own) for own in seen] == [200, 40, 60]
+    assert [len(values) for values in seen] == [200, 40, 60]
     assert [len(part) for part in parts] == [200 * copies, 40, 60]
 
 

@@ -82,7 +82,7 @@ def covered(sets, y, classes):
 def test_check_estimator(members):
     """All of scikit-learn's checks; one is about SciPy, and is run only where SciPy is told so."""
     results = check_estimator(ConformalClassifier(members=members), on_skip=None)
-    others = {one["check_name"] for one in results if one["status"] != "passed"}
+    others = {result["check_name"] for result in results if result["status"] != "passed"}
     assert len(results) > 50
     assert others <= {"check_array_api_input"}
 
@@ -136,14 +136,14 @@ def test_clone_and_pickle(auto):
     again = clone(auto)
     assert not hasattr(again, "classes_")
     assert again.shape == auto.shape
-    found = pickle.loads(pickle.dumps(auto))
-    np.testing.assert_array_equal(found.predict_set(X_TEST), auto.predict_set(X_TEST))
+    loaded = pickle.loads(pickle.dumps(auto))
+    np.testing.assert_array_equal(loaded.predict_set(X_TEST), auto.predict_set(X_TEST))
 
 
 def test_seeds():
-    one, same, other = (plain(random_state=seed).fit(X, Y) for seed in (7, 7, 8))
-    np.testing.assert_array_equal(one.predict_proba(X_TEST), same.predict_proba(X_TEST))
-    assert (one.predict_proba(X_TEST) != other.predict_proba(X_TEST)).any()
+    first, same, other = (plain(random_state=seed).fit(X, Y) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(first.predict_proba(X_TEST), same.predict_proba(X_TEST))
+    assert (first.predict_proba(X_TEST) != other.predict_proba(X_TEST)).any()
     state = np.random.RandomState(7)
     assert plain(random_state=state).fit(X, Y).seed_ != plain(random_state=state).fit(X, Y).seed_
 
@@ -360,8 +360,13 @@ def test_labels_of_any_type(values):
 
 
 def test_what_was_chosen_is_told(auto):
-    assert [one.name for one in auto.candidates_[1:]] != []
-    assert {one.name for one in auto.candidates_} == {CROSS_ENTROPY, RANKED, CONFORMAL, WISHED}
+    assert [candidate.name for candidate in auto.candidates_[1:]] != []
+    assert {candidate.name for candidate in auto.candidates_} == {
+        CROSS_ENTROPY,
+        RANKED,
+        CONFORMAL,
+        WISHED,
+    }
     assert auto.method_ == auto.candidates_[0].name
     assert auto.why_.startswith("Chosen by mean set size as the wishes weigh it on 120 validation")
     assert (auto.n_train_, auto.n_validation_, auto.n_calibration_) == (360, 120, 120)
@@ -369,11 +374,11 @@ def test_what_was_chosen_is_told(auto):
     assert auto.epochs_ == 3
     assert auto.learning_rate_ > 0
     assert auto.thresholds_.shape == (1,)
-    best = min(one.inefficiency for one in auto.tried_)
-    assert any(one.inefficiency == best for one in auto.candidates_)
-    for one in auto.candidates_:
-        same = [tried.inefficiency for tried in auto.tried_ if tried.name == one.name]
-        assert one.inefficiency == min(same)
+    best = min(candidate.inefficiency for candidate in auto.tried_)
+    assert any(candidate.inefficiency == best for candidate in auto.candidates_)
+    for candidate in auto.candidates_:
+        same = [tried.inefficiency for tried in auto.tried_ if tried.name == candidate.name]
+        assert candidate.inefficiency == min(same)
 
 
 def rows_of(clf):
@@ -385,10 +390,10 @@ def leaves(candidate):
     return jax.tree.leaves(candidate.stack.members[0].models[0].fitted[0].params)
 
 
-def assert_same_models(one, other):
-    assert [a.name for a in one.candidates_] == [b.name for b in other.candidates_]
-    assert one.tried_ == other.tried_
-    for ours, theirs in zip(one.candidates_, other.candidates_, strict=True):
+def assert_same_models(first, other):
+    assert [a.name for a in first.candidates_] == [b.name for b in other.candidates_]
+    assert first.tried_ == other.tried_
+    for ours, theirs in zip(first.candidates_, other.candidates_, strict=True):
         for a, b in zip(leaves(ours), leaves(theirs), strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -408,13 +413,13 @@ def test_validation_examples_choose_but_do_not_train():
     clf = plain(alpha=0.1).set_params(random_state=0).fit(X, Y)
     labels, division = np.unique(Y, return_inverse=True)[1].astype(np.int32), rows_of(clf)
     clf.set_params(method=conftr.CrossEntropy(), model=(), epochs=3)
-    found = []
+    results = []
     for _ in range(2):
-        found.append(learning.learn(clf, X, labels, division, by=ALL, groups=None, until=np.inf))
+        results.append(learning.learn(clf, X, labels, division, by=ALL, groups=None, until=np.inf))
         labels[division.validation] = RNG.permutation(labels[division.validation])
-    one, other = found
-    assert one.candidates[0].inefficiency != other.candidates[0].inefficiency
-    pairs = zip(leaves(one.candidates[0]), leaves(other.candidates[0]), strict=True)
+    first, other = results
+    assert first.candidates[0].inefficiency != other.candidates[0].inefficiency
+    pairs = zip(leaves(first.candidates[0]), leaves(other.candidates[0]), strict=True)
     assert all(np.array_equal(a, b) for a, b in pairs)
 
 
@@ -432,11 +437,11 @@ def test_any_objective():
 
 
 def test_the_time_limit():
-    told = []
+    messages = []
     clf = ConformalClassifier(
-        time_limit=0, progress=lambda *step: told.append(step), **(SMALL | {"epochs": 40})
+        time_limit=0, progress=lambda *step: messages.append(step), **(SMALL | {"epochs": 40})
     ).fit(X, Y)
-    assert told == [(CROSS_ENTROPY, 1, 41)]  # one epoch, then 40 that were not begun
+    assert messages == [(CROSS_ENTROPY, 1, 41)]  # one epoch, then 40 that were not begun
     assert clf.epochs_ == 1
     assert "more were not trained to the end within 0 s" in clf.why_
 
@@ -532,18 +537,18 @@ def probabilities(rng, n, classes=3):
 
 def test_coverage_is_what_was_promised():
     """Over many calibration sets its mean is 1 - r / (n + 1), r = 3 of n = 29: exactly 0.9."""
-    rng, found = np.random.default_rng(0), []
+    rng, results = np.random.default_rng(0), []
     for _ in range(400):
         clf = ConformalClassifier(members=Probabilities(range(3)))
         clf.calibrate(*probabilities(rng, 29))
         p, y = probabilities(rng, 100)
-        found.append(clf.predict_set(p)[np.arange(100), y].mean())
-    assert abs(np.mean(found) - 0.9) < 4 * np.std(found) / 20
+        results.append(clf.predict_set(p)[np.arange(100), y].mean())
+    assert abs(np.mean(results) - 0.9) < 4 * np.std(results) / 20
 
 
 def test_coverage_through_fit_with_rare_classes():
     """Of the classes that training has met, calibration and new examples must be exchangeable."""
-    rng, found, unseen, told = np.random.default_rng(0), [], [], []
+    rng, result, unseen, messages = np.random.default_rng(0), [], [], []
     weights = np.array([0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
     for seed in range(150):
         y = rng.choice(6, 400, p=weights)
@@ -555,13 +560,13 @@ def test_coverage_through_fit_with_rare_classes():
             warnings.simplefilter("ignore", conftr.CalibrationWarning)
             clf.fit(x[:50], y[:50])
         known = np.isin(y[50:], clf.classes_)
-        found.append(covered(clf.predict_set(x[50:][known]), y[50:][known], clf.classes_))
-        told.append(clf.n_unseen_ / 39)
+        result.append(covered(clf.predict_set(x[50:][known]), y[50:][known], clf.classes_))
+        messages.append(clf.n_unseen_ / 39)
         unseen.append(1 - known.mean())
     # 39 or fewer calibrate: the rank rounds down, and coverage is a little more than promised.
-    assert 0.9 - 4 * np.std(found) / np.sqrt(150) < np.mean(found) < 0.95
+    assert 0.9 - 4 * np.std(result) / np.sqrt(150) < np.mean(result) < 0.95
     assert np.mean(unseen) > 0.02
-    assert abs(np.mean(told) - np.mean(unseen)) < 4 * np.std(told) / np.sqrt(150)
+    assert abs(np.mean(messages) - np.mean(unseen)) < 4 * np.std(messages) / np.sqrt(150)
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
@@ -569,9 +574,9 @@ def test_classes_that_calibration_alone_has_are_counted_and_told():
     y = np.where(np.arange(600) % 4 == 0, [f"rare {i}" for i in range(600)], Y)
     with pytest.warns(
         conftr.CalibrationWarning, match=r"and \d+ of 120 calibration rows are"
-    ) as said:
+    ) as caught:
         clf = quick().fit(X, y)
-    assert "more, and" in str(said[0].message)  # and not all of them one by one
+    assert "more, and" in str(caught[0].message)  # and not all of them one by one
     assert clf.n_calibration_ + clf.n_unseen_ == 120
     assert len(clf.classes_) == len(set(y)) - clf.n_unseen_
     with pytest.raises(ValueError, match="every example that was drawn to calibrate is of a class"):
@@ -798,15 +803,15 @@ def test_outputs_of_anything():
         by_p.predict(p[:, :2])
 
 
-@pytest.mark.parametrize(("one", "other"), [("float32", "float64"), ("float64", "float32")])
-def test_outputs_of_two_types(one, other):
+@pytest.mark.parametrize(("first", "other"), [("float32", "float64"), ("float64", "float32")])
+def test_outputs_of_two_types(first, other):
     """A truth that the outputs rule out, more often than alpha, is in the sets of either type."""
     rng = np.random.default_rng(0)
     p, y = probabilities(rng, 400)
     p[np.arange(0, 400, 4), y[::4]] = 0
     p /= p.sum(axis=1, keepdims=True)
-    clf = ConformalClassifier(members=Probabilities(range(3))).fit(p.astype(one), y)
-    for kind in (one, other):
+    clf = ConformalClassifier(members=Probabilities(range(3))).fit(p.astype(first), y)
+    for kind in (first, other):
         assert clf.predict_set(p.astype(kind))[np.arange(400), y].mean() > 0.9
 
 
@@ -832,7 +837,7 @@ def few_kinds(n, seed):
         HistGradientBoostingClassifier(max_iter=5),
         MLPClassifier((8,), max_iter=10),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda item: type(item).__name__,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
@@ -856,9 +861,9 @@ def test_a_class_that_was_not_trained_on_is_not_known():
     y[-1] = 2  # which may or may not be among the training examples
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", conftr.CalibrationWarning)
-        found = [quick(random_state=seed).fit(x, y) for seed in range(20)]
-    assert {len(clf.classes_) for clf in found} == {2, 3}
-    for clf in found:
+        fitted = [quick(random_state=seed).fit(x, y) for seed in range(20)]
+    assert {len(clf.classes_) for clf in fitted} == {2, 3}
+    for clf in fitted:
         assert clf.predict_proba(x).shape == (40, len(clf.classes_))
 
 
@@ -953,7 +958,9 @@ def test_a_model_that_is_none():
 
 def test_evidence_is_what_is_predicted(auto):
     shown = evidence_of(auto, X_TEST, Y_TEST, provenance={"file": "blobs"})
-    assert [one.name for one in shown.candidates] == [one.name for one in auto.candidates_]
+    assert [candidate.name for candidate in shown.candidates] == [
+        candidate.name for candidate in auto.candidates_
+    ]
     for alpha in (0.05, 0.1, 0.3):
         sets = auto.predict_set(X_TEST, alpha=alpha)
         np.testing.assert_array_equal(shown.sets(alpha=alpha), sets)

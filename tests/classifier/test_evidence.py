@@ -23,14 +23,14 @@ def evidence(standings, **groups):
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_one_threshold_for_all(alpha):
-    found = evidence(
+    shown = evidence(
         standing(TEST, OWN),
         groups=np.zeros(M, int),
         group_names=("all",),
         calibration_sizes=(N,),
     )
     expected = conftr.predict_set(TEST, conftr.calibrate(CAL, Y_CAL, alpha))
-    np.testing.assert_array_equal(found.sets(alpha=alpha), expected)
+    np.testing.assert_array_equal(shown.sets(alpha=alpha), expected)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -41,7 +41,7 @@ def test_one_threshold_for_each_group_of_examples(alpha):
         standing(TEST, OWN[of_cal == 0]),
         standing(TEST, OWN[of_cal == 1]),
     )
-    found = evidence(
+    shown = evidence(
         standings,
         groups=of_test,
         group_names=("left", "right"),
@@ -49,20 +49,20 @@ def test_one_threshold_for_each_group_of_examples(alpha):
     )
     taus = conftr.calibrate(CAL, Y_CAL, alpha, groups=of_cal)
     expected = conftr.predict_set(TEST, taus[of_test][:, None])
-    np.testing.assert_array_equal(found.sets(alpha=alpha), expected)
+    np.testing.assert_array_equal(shown.sets(alpha=alpha), expected)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_one_threshold_for_each_class(alpha):
     columns = [standing(TEST[:, k], OWN[k == Y_CAL]) for k in range(K)]
-    found = evidence(
+    shown = evidence(
         np.stack(columns, axis=1),
         groups=None,
         group_names=tuple("abcd"),
         calibration_sizes=tuple(np.bincount(Y_CAL, minlength=K)),
     )
     taus = conftr.calibrate(CAL, Y_CAL, alpha, groups="class")
-    np.testing.assert_array_equal(found.sets(alpha=alpha), conftr.predict_set(TEST, taus))
+    np.testing.assert_array_equal(shown.sets(alpha=alpha), conftr.predict_set(TEST, taus))
 
 
 def test_by_hand():

@@ -14,8 +14,8 @@ def members(n=400, classes=3, seed=0):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, n)
     truth = np.eye(classes)[labels]
-    said = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (2.0, 0.2)]
-    return said, labels
+    answers = [log_softmax(k * truth + rng.normal(size=truth.shape)) for k in (2.0, 0.2)]
+    return answers, labels
 
 
 def loss(logits, labels):
@@ -23,64 +23,66 @@ def loss(logits, labels):
 
 
 def test_the_mean_is_the_mean_of_log_probabilities():
-    said, _ = members()
-    expected = log_softmax((head.clipped(said[0]) + head.clipped(said[1])) / 2)
-    np.testing.assert_allclose(head.mean(2).logits(said), expected)
+    answers, _ = members()
+    expected = log_softmax((head.clipped(answers[0]) + head.clipped(answers[1])) / 2)
+    np.testing.assert_allclose(head.mean(2).logits(answers), expected)
 
 
 def test_weights_are_those_of_the_smallest_cross_entropy():
-    said, labels = members()
-    clipped = [head.clipped(own) for own in said]
+    answers, labels = members()
+    clipped = [head.clipped(member) for member in answers]
 
     def objective(w):
         return loss(w[0] * clipped[0] + w[1] * clipped[1], labels) + 1e-4 * ((w - 0.5) ** 2).sum()
 
-    found = head.weighted(said, labels)
+    result = head.weighted(answers, labels)
     best = minimize(objective, [0.5, 0.5]).x
-    np.testing.assert_allclose(found.weights, best, atol=1e-3)
-    assert found.weights[0] > 2 * abs(found.weights[1])
-    assert loss(found.logits(said), labels) < loss(head.mean(2).logits(said), labels)
+    np.testing.assert_allclose(result.weights, best, atol=1e-3)
+    assert result.weights[0] > 2 * abs(result.weights[1])
+    assert loss(result.logits(answers), labels) < loss(head.mean(2).logits(answers), labels)
 
 
 def test_members_that_say_the_same_share_the_weight():
-    said, labels = members()
-    weights = head.weighted([said[0], said[0]], labels).weights
+    answers, labels = members()
+    weights = head.weighted([answers[0], answers[0]], labels).weights
     assert weights[0] == pytest.approx(weights[1])
 
 
 def test_a_matrix_and_a_bias_move_the_logits():
-    said, _ = members(n=5)
+    answers, _ = members(n=5)
     matrix, bias = np.arange(9.0).reshape(3, 3) / 10, np.array([1.0, 0.0, -1.0])
-    found = Head("own", np.array([1.0, 0.5]), bias, matrix)
-    combined = found.combined(said)
-    np.testing.assert_allclose(found.logits(said), combined + combined @ matrix + bias)
+    moving = Head("own", np.array([1.0, 0.5]), bias, matrix)
+    combined = moving.combined(answers)
+    np.testing.assert_allclose(moving.logits(answers), combined + combined @ matrix + bias)
 
 
 def test_a_row_alone_and_a_loaded_head_give_the_same_bits():
-    said, _ = members(n=50)
+    answers, _ = members(n=50)
     rng = np.random.default_rng(1)
-    own = Head("own", np.array([0.7, 0.4]), rng.normal(size=3), rng.normal(size=(3, 3)))
-    found = own.logits(said)
-    alone = np.concatenate([own.logits([one[i : i + 1] for one in said]) for i in range(50)])
-    np.testing.assert_array_equal(alone, found)
-    again = head.load(own.to_json(), own.files(), 2, 3)
-    np.testing.assert_array_equal(again.logits(said), found)
+    full_head = Head("own", np.array([0.7, 0.4]), rng.normal(size=3), rng.normal(size=(3, 3)))
+    logits = full_head.logits(answers)
+    alone = np.concatenate(
+        [full_head.logits([member[i : i + 1] for member in answers]) for i in range(50)]
+    )
+    np.testing.assert_array_equal(alone, logits)
+    again = head.load(full_head.to_json(), full_head.files(), 2, 3)
+    np.testing.assert_array_equal(again.logits(answers), logits)
     assert again.name == "own"
 
 
 def test_a_head_of_other_members_or_classes_is_refused():
-    own = Head("own", np.ones(2), np.zeros(3), np.zeros((3, 3)))
+    full_head = Head("own", np.ones(2), np.zeros(3), np.zeros((3, 3)))
     for members_, classes in ((3, 3), (2, 4)):
         with pytest.raises(MemberError, match="does not fit"):
-            head.load(own.to_json(), own.files(), members_, classes)
+            head.load(full_head.to_json(), full_head.files(), members_, classes)
 
 
 def test_no_member_can_rule_a_class_out():
     floor = np.log(1e-3 / 2)
-    (found,) = head.clipped(np.array([[0.0, -np.inf]]))
-    assert found[1] == pytest.approx(floor - 5 * np.log(1 + (1000 + floor) / 5))
-    (found,) = head.clipped(np.array([[0.0, -5.0]]))
-    np.testing.assert_allclose(found, log_softmax(np.array([[0.0, -5.0]]))[0])  # above the floor
+    (result,) = head.clipped(np.array([[0.0, -np.inf]]))
+    assert result[1] == pytest.approx(floor - 5 * np.log(1 + (1000 + floor) / 5))
+    (result,) = head.clipped(np.array([[0.0, -5.0]]))
+    np.testing.assert_allclose(result, log_softmax(np.array([[0.0, -5.0]]))[0])  # above the floor
 
 
 def test_classes_of_members_that_are_too_sure_stay_apart():

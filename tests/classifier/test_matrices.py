@@ -18,21 +18,21 @@ def loss(logits, labels):
 
 
 def test_a_matrix_learns_what_weights_cannot():
-    said, labels = shifted()
+    answers, labels = shifted()
     folds = divide(labels, 3, seed=0)
-    found = matrices.train(said, labels, folds, matrices.aims(3), alpha=0.1)
-    by_name = {one.aim.name: one for one in found}
-    own = by_name["head by cross-entropy"]
-    assert loss(own.logits, labels) < loss(said, labels) - 0.05
-    moved = said + said @ own.matrix + own.bias
-    assert loss(moved, labels) < loss(said, labels) - 0.05
-    assert set(by_name) <= {one.name for one in matrices.aims(3)}
+    heads = matrices.train(answers, labels, folds, matrices.aims(3), alpha=0.1)
+    by_name = {trained.aim.name: trained for trained in heads}
+    trained_head = by_name["head by cross-entropy"]
+    assert loss(trained_head.logits, labels) < loss(answers, labels) - 0.05
+    moved = answers + answers @ trained_head.matrix + trained_head.bias
+    assert loss(moved, labels) < loss(answers, labels) - 0.05
+    assert set(by_name) <= {trained.name for trained in matrices.aims(3)}
 
 
 def test_rows_are_measured_by_the_fold_that_held_them_out():
-    said, labels = shifted(200)
+    answers, labels = shifted(200)
     folds = divide(labels, 2, seed=0)
-    (one,) = matrices.train(said, labels, folds, matrices.aims(3)[:1], alpha=0.1)
-    other = np.concatenate([said[folds[0].train], said[folds[0].held]])
-    assert one.logits.shape == said.shape == other.shape
-    assert not np.allclose(one.logits, said + said @ one.matrix + one.bias)
+    (trained,) = matrices.train(answers, labels, folds, matrices.aims(3)[:1], alpha=0.1)
+    other = np.concatenate([answers[folds[0].train], answers[folds[0].held]])
+    assert trained.logits.shape == answers.shape == other.shape
+    assert not np.allclose(trained.logits, answers + answers @ trained.matrix + trained.bias)

@@ -55,15 +55,15 @@ def test_neither_calibration_nor_test_labels_have_a_say():
     assert len(others) == 220 + 176
     wrong = Y.copy()
     wrong[others] = np.roll(NAMES, 1)[np.searchsorted(NAMES, Y[others])]
-    one, other = (fitting.fit(UserData(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))
-    assert one.tuning_ == other.tuning_
-    assert one.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
-    assert one.tried_ == other.tried_
-    assert one.why_ == other.why_
-    networks = [clf.candidates_[0].stack.members[0].models[0] for clf in (one, other)]
+    first, other = (fitting.fit(UserData(X, y, None, {}), TASK, silent).clf for y in (Y, wrong))
+    assert first.tuning_ == other.tuning_
+    assert first.tuning_["found"][CROSS_ENTROPY]["learning_rate"] > 0
+    assert first.tried_ == other.tried_
+    assert first.why_ == other.why_
+    networks = [clf.candidates_[0].stack.members[0].models[0] for clf in (first, other)]
     params = [jax.tree.leaves(network.fitted[0].params) for network in networks]
     assert all(np.array_equal(a, b) for a, b in zip(*params, strict=True))
-    assert one.thresholds_ != other.thresholds_
+    assert first.thresholds_ != other.thresholds_
 
 
 @pytest.mark.slow  # a search for each kind
@@ -72,35 +72,39 @@ def test_each_kind_of_training_is_searched_and_what_was_found_is_trained(wished)
     assert account["settings"] == 3
     assert list(account["found"]) == [WISHED, CONFORMAL, CROSS_ENTROPY]
     better = [
-        found for found in account["found"].values() if found["measure"] < found["measure_before"]
+        result
+        for result in account["found"].values()
+        if result["measure"] < result["measure_before"]
     ]
     assert better
     plain = tuned(method="conftr", shape=wished.shape, tune=None)
     assert plain.tuning_ is None
     assert len(wished.tried_) == len(plain.tried_) + len(better)
     assert set(plain.tried_) < set(wished.tried_)
-    for found in better:
-        rate = f"learning rate {found['learning_rate']:g}, weight decay {found['weight_decay']:g};"
-        assert any(rate in one.words for one in wished.tried_)
-    told = f"3 settings of {WISHED} and of {CONFORMAL} and of {CROSS_ENTROPY} were compared on"
-    assert told in wished.why_
+    for result in better:
+        rate = (
+            f"learning rate {result['learning_rate']:g}, weight decay {result['weight_decay']:g};"
+        )
+        assert any(rate in candidate.words for candidate in wished.tried_)
+    sentence = f"3 settings of {WISHED} and of {CONFORMAL} and of {CROSS_ENTROPY} were compared on"
+    assert sentence in wished.why_
 
 
 def test_an_account_of_the_search_is_saved(wished, tmp_path):
     artefact.save(wished, tmp_path / "model")
-    found = artefact.load(tmp_path / "model")
-    assert found.tuning_ == wished.tuning_
-    assert found.tune == 3
+    loaded = artefact.load(tmp_path / "model")
+    assert loaded.tuning_ == wished.tuning_
+    assert loaded.tune == 3
 
 
 def test_an_objective_of_ones_own_is_tuned_where_nothing_else_can_choose():
     objective = conftr.ConfTr(0.1, quantile=conftr.OrderStatistic(), loss_matrix=conftr.identity)
     clf = tuned(method=objective)
-    found = clf.tuning_["found"]["ConfTr"]
+    result = clf.tuning_["found"]["ConfTr"]
     assert clf.n_validation_ == 0
-    assert found["measure"] < found["measure_before"]
-    assert clf.learning_rate_ == found["learning_rate"] != 0.01
-    assert f"temperature {found['temperature']:g}" in clf.candidates_[0].words
+    assert result["measure"] < result["measure_before"]
+    assert clf.learning_rate_ == result["learning_rate"] != 0.01
+    assert f"temperature {result['temperature']:g}" in clf.candidates_[0].words
     assert clf.why_.endswith("held-out training examples; those chosen were found there.")
 
 
@@ -144,15 +148,15 @@ def test_the_command_line_tells_of_it(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "use_compilation_cache", lambda: None)
     monkeypatch.chdir(tmp_path)
     pl.DataFrame(X, schema=list("abcd")).with_columns(kind=pl.Series(Y)).write_csv("rows.csv")
-    asked = ["fit", "rows.csv", "--target", "kind", "--method", "cross-entropy", "--tune", "2"]
-    done = CliRunner().invoke(app, [*asked, "--json"])
+    command = ["fit", "rows.csv", "--target", "kind", "--method", "cross-entropy", "--tune", "2"]
+    done = CliRunner().invoke(app, [*command, "--json"])
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
-    found = json.loads(done.stdout)
-    assert found["tuning"]["settings"] == 2
-    assert "2 settings of cross-entropy were compared on 106 held-out training ex" in found["why"]
-    assert "tuning · found · cross-entropy" in (tmp_path / found["report"]).read_text()
-    assert artefact.evidence("rows-conftr").provenance["tuning"] == found["tuning"]
-    done = CliRunner().invoke(app, [*asked, "--overwrite", "--quiet"])
+    content = json.loads(done.stdout)
+    assert content["tuning"]["settings"] == 2
+    assert "2 settings of cross-entropy were compared on 106 held-out training ex" in content["why"]
+    assert "tuning · found · cross-entropy" in (tmp_path / content["report"]).read_text()
+    assert artefact.evidence("rows-conftr").provenance["tuning"] == content["tuning"]
+    done = CliRunner().invoke(app, [*command, "--overwrite", "--quiet"])
     assert "2 settings of cross-entropy were compared" in done.stdout.replace("\n          ", " ")
     assert done.stderr == ""

@@ -15,8 +15,8 @@ ROWS = np.random.default_rng(0).normal(size=(400, 3))
 
 def test_copies_are_counted_in_words():
     assert sentence(order(ROWS, 0)) == ""
-    found = sentence(order(np.concatenate([ROWS, ROWS[:1]]), 0))
-    assert found.startswith("1 row of 401 repeat")
+    result = sentence(order(np.concatenate([ROWS, ROWS[:1]]), 0))
+    assert result.startswith("1 row of 401 repeat")
     with pytest.warns(conftr.CalibrationWarning, match="800 rows of 1,200 repeat others"):
         warn_of_copies(order(np.tile(ROWS, (3, 1)), 0))
     coincidence = np.random.default_rng(0).integers(0, 3, (1000, 3))

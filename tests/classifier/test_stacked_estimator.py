@@ -38,7 +38,7 @@ def wished():
 def test_members_and_head_are_told():
     clf = fitted()
     assert clf.planned_members(*frame(300)) == ["logistic regression", "extra trees"]
-    names = {one.name for one in clf.tried_}
+    names = {member.name for member in clf.tried_}
     assert {"mean of the members", "extra trees alone", "logistic regression alone"} <= names
     assert clf.candidates_[0].name == clf.method_
     assert clf.candidates_[-1].name.endswith(" alone")
@@ -57,14 +57,14 @@ def test_a_saved_stack_gives_the_same_bits(wished, tmp_path):
 
 
 def test_the_price_of_a_wish_is_a_curve(wished):
-    weights = [one.point.weight for one in wished.dial_]
+    weights = [turned.point.weight for turned in wished.dial_]
     assert weights == [0, *WEIGHTS]
-    assert sum(one.chosen for one in wished.dial_) == 1
+    assert sum(turned.chosen for turned in wished.dial_) == 1
     x, y = frame(300, seed=3)
     shown = evidence_of(wished, x, NAMES[y])
-    assert [one.weight for one in shown.price] == weights
+    assert [turned.weight for turned in shown.price] == weights
     assert shown.price[-1].mixed <= shown.price[0].mixed
-    (chosen,) = (one for one in shown.price if one.chosen)
+    (chosen,) = (turned for turned in shown.price if turned.chosen)
     sets = wished.predict_set(x)
     assert chosen.size == pytest.approx(sets.sum(axis=1).mean())
     red, green = (wished.classes_.tolist().index(name) for name in ("red", "green"))
@@ -76,9 +76,9 @@ def test_the_price_of_a_wish_is_a_curve(wished):
 def test_a_weight_that_is_given_is_the_one_that_is_followed():
     shape = conftr.Shape(avoid=[conftr.Avoid("red", "green", 30.0)])
     clf = fitted(600, alpha=0.05, shape=shape)
-    (chosen,) = (one.point for one in clf.dial_ if one.chosen)
+    (chosen,) = (turned.point for turned in clf.dial_ if turned.chosen)
     assert chosen.weight in (0, 30)  # 0 where nothing was gained
-    assert chosen.weight or chosen.mixed <= min(one.point.mixed for one in clf.dial_)
+    assert chosen.weight or chosen.mixed <= min(turned.point.mixed for turned in clf.dial_)
 
 
 def test_wishes_reach_a_model_that_was_fitted_elsewhere():
@@ -104,10 +104,10 @@ def test_a_head_that_was_asked_for(head):
 
 
 def test_members_by_name_and_by_value():
-    found = requested_members("boosted, forest")
-    assert [one.name for one in found] == ["boosted trees", "random forest"]
+    requested = requested_members("boosted, forest")
+    assert [member.name for member in requested] == ["boosted trees", "random forest"]
     mixed = requested_members([LogisticRegression(), "logistic", Boosted()])
-    assert [type(one) for one in mixed] == [Scikit, Logistic, Boosted]
+    assert [type(member) for member in mixed] == [Scikit, Logistic, Boosted]
     for wrong, words in [
         ("trees", "some of networks, boosted"),
         ("", "some of networks"),
@@ -131,13 +131,13 @@ def test_a_member_that_fails_is_left_out_and_named():
     numbers = np.nan_to_num(x[["u", "v", "w"]].to_numpy())
     clf = conftr.ConformalClassifier(members=[LinearSVC(), *SMALL], random_state=0)
     clf.fit(numbers, NAMES[y])
-    assert [one.name for one in clf.left_out_] == ["LinearSVC"]
+    assert [member.name for member in clf.left_out_] == ["LinearSVC"]
     assert "LinearSVC was left out: a classifier must have predict_proba" in clf.why_
 
 
 def test_when_time_is_up_one_member_is_there():
     clf = fitted(members=[Forest(trees=3), Logistic(), Logistic()], time_limit=0)
-    assert [one.why for one in clf.left_out_] == ["time was up"] * 2
+    assert [member.why for member in clf.left_out_] == ["time was up"] * 2
     assert clf.why_.endswith("logistic regression, logistic regression were left out: time was up.")
     assert clf.method_ == "extra trees"
 
@@ -156,7 +156,7 @@ def test_very_few_rows(n):
 )
 def test_the_guarantee_through_the_whole_of_fit(groups, shape):
     """Members, head and choice have seen no calibration row: the mean over draws is exact."""
-    alpha, draws, n_test, found = 0.2, 12, 200, []
+    alpha, draws, n_test, coverages = 0.2, 12, 200, []
     for seed in range(draws):
         x, y = frame(160 + n_test, seed=500 + seed)
         column = np.where(x["u"].fillna(0) > 0, "high", "low")
@@ -165,11 +165,11 @@ def test_the_guarantee_through_the_whole_of_fit(groups, shape):
         clf = conftr.ConformalClassifier(alpha, members=members, shape=shape, random_state=seed)
         clf.fit(x[:160], NAMES[y[:160]], by)
         new = column[160:] if groups == "column" else None
-        found.append(clf.coverage(x[160:], NAMES[y[160:]], new))
+        coverages.append(clf.coverage(x[160:], NAMES[y[160:]], new))
     if groups is not None:  # a rank is rounded in each group: at least the promise
-        assert np.mean(found) > 1 - alpha - 3 * 0.08 / np.sqrt(draws)
+        assert np.mean(coverages) > 1 - alpha - 3 * 0.08 / np.sqrt(draws)
         return
     law = np.diff(coverage_law(clf.n_calibration_, n_test, alpha), prepend=0)
     counts = np.arange(n_test + 1) / n_test
     mean, variance = law @ counts, law @ counts**2 - (law @ counts) ** 2
-    assert abs(np.mean(found) - mean) < 4 * np.sqrt(variance / draws)
+    assert abs(np.mean(coverages) - mean) < 4 * np.sqrt(variance / draws)

@@ -56,13 +56,13 @@ def test_a_network_on_words_in_order_is_saved_and_answers_one_by_one(tmp_path):
     few = replace(member, steps=60, architecture=partial(WordNet, filters=16))
     clf = conftr.ConformalClassifier(alpha=0.1, members=few, random_state=0)
     clf.fit(table, rows["kind"].to_numpy())
-    asked = new.select("said").with_columns(amount=pl.lit(1))
-    whole = clf.predict_proba(asked)
-    assert (clf.predict(asked) == new["kind"].to_numpy()).mean() > 0.6
+    new_rows = new.select("said").with_columns(amount=pl.lit(1))
+    whole = clf.predict_proba(new_rows)
+    assert (clf.predict(new_rows) == new["kind"].to_numpy()).mean() > 0.6
     conftr.save(clf, tmp_path / "model")
     again = conftr.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_proba(asked), whole)
-    np.testing.assert_array_equal(again.predict_proba(asked[3:4])[0], whole[3])
+    np.testing.assert_array_equal(again.predict_proba(new_rows), whole)
+    np.testing.assert_array_equal(again.predict_proba(new_rows[3:4])[0], whole[3])
     odd = pl.DataFrame({"said": ODD[:5], "amount": range(5)})
     assert np.isfinite(again.predict_proba(odd)).all()
     odd.write_csv(tmp_path / "odd.csv")
@@ -76,9 +76,11 @@ def test_a_network_on_words_in_order_is_saved_and_answers_one_by_one(tmp_path):
 
 def test_odd_texts_have_an_answer_each(fitted):
     with pytest.warns(TextWarning, match="1 text has more than 10,000 letters"):
-        found = fitted.predict_proba(pl.DataFrame({"said": ODD}))
-    assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found[0], found[-1])  # nothing said, and nothing there
+        probabilities = fitted.predict_proba(pl.DataFrame({"said": ODD}))
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_array_equal(
+        probabilities[0], probabilities[-1]
+    )  # nothing said, and nothing there
 
 
 def test_p_values_and_calibrating_anew_work_on_texts(fitted, tmp_path):
@@ -111,7 +113,7 @@ def test_texts_beside_numbers_and_categories_are_all_heard():
     y = rows["kind"].to_numpy()
     clf = conftr.ConformalClassifier(alpha=0.2, members=QUICK, random_state=0).fit(table, y)
     changed = table.with_columns(amount=pl.lit(100.0))
-    before, after = (clf.predict_proba(one) for one in (table, changed))
+    before, after = (clf.predict_proba(item) for item in (table, changed))
     place = clf.classes_.tolist().index("transfer")
     assert after[:, place].mean() > before[:, place].mean() + 0.2
     pandas = pd.DataFrame(table.to_dict(as_series=False))

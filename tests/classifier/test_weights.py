@@ -14,9 +14,9 @@ def test_of_classes_by_hand():
 
 
 def test_products():
-    one, other = np.array([1.0, 2.0]), np.array([3.0, 0.0])
+    first, other = np.array([1.0, 2.0]), np.array([3.0, 0.0])
     assert weights.product(None, None) is None
-    np.testing.assert_array_equal(weights.product(one, None), one)
-    np.testing.assert_array_equal(weights.product(one, other), [3, 0])
+    np.testing.assert_array_equal(weights.product(first, None), first)
+    np.testing.assert_array_equal(weights.product(first, other), [3, 0])
     with pytest.raises(ValueError, match="must not all be 0"):
-        weights.product(one, 0 * other)
+        weights.product(first, 0 * other)

@@ -13,11 +13,11 @@ CLASSES = ["a", "b", "c"]
 
 def test_a_curve_has_points_at_weights_and_at_the_one_given():
     given = conftr.Shape(avoid=[conftr.Avoid("a", "b", 7.0)], shrink={"c": 3.0})
-    found = wish_weights.shapes(given)
-    assert list(found) == sorted({*wish_weights.WEIGHTS, 7.0})
-    matrices = [one.loss_matrix(CLASSES)[0, 1] for one in found.values()]
-    assert matrices == pytest.approx(list(found))
-    assert all(one.class_weights(CLASSES)[2] == 3 for one in found.values())
+    result = wish_weights.shapes(given)
+    assert list(result) == sorted({*wish_weights.WEIGHTS, 7.0})
+    matrices = [item.loss_matrix(CLASSES)[0, 1] for item in result.values()]
+    assert matrices == pytest.approx(list(result))
+    assert all(item.class_weights(CLASSES)[2] == 3 for item in result.values())
 
 
 def test_wishes_without_a_weight_have_theirs_found():
@@ -57,9 +57,9 @@ def test_the_share_of_mixed_sets_counts_rows_of_the_classes_concerned():
     labels = np.tile([0, 1, 2], 40)
     logits = np.where(labels[:, None] == 2, [0.0, 0.0, 9.0], [9.0, 9.0, 0.0])
     question = Question(labels, CLASSES, 0.1, conftr.thr, ALL, None, SHAPE, 0)
-    found = wish_weights.point(0.0, logits, question)
-    assert found.mixed == 1
-    assert found.size == pytest.approx(5 / 3, abs=0.15)
+    result = wish_weights.point(0.0, logits, question)
+    assert result.mixed == 1
+    assert result.size == pytest.approx(5 / 3, abs=0.15)
     logits = np.where(labels[:, None] == np.arange(3), 9.0, 0.0)
     assert wish_weights.point(0.0, logits, question).mixed == 0
 

@@ -72,12 +72,12 @@ epochs = 1
 
 def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, monkeypatch):
     (tmp_path / "grid.toml").write_text(GRID)
-    asked = ["sweep", "digits", "--grid", "grid.toml", "--methods", "cross-entropy"]
-    dry = conftr(*asked, "--dry-run")
+    command = ["sweep", "digits", "--grid", "grid.toml", "--methods", "cross-entropy"]
+    dry = conftr(*command, "--dry-run")
     assert dry.exit_code == 0, dry.stderr
     assert dry.stdout.startswith("2 configurations, 1 compiled programs, 2 epochs: about")
     assert not (tmp_path / "results").exists()
-    done = conftr(*asked)
+    done = conftr(*command)
     assert done.exit_code == 0, done.stderr
     assert "held-out training data" in done.stdout
     assert "2 configurations, 1 compiled programs" in done.stderr
@@ -89,22 +89,22 @@ def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, m
         raise AssertionError("trained again")
 
     monkeypatch.setattr(held_out, "fit", refuse)
-    again = conftr(*asked, "--json")
+    again = conftr(*command, "--json")
     assert again.stderr == ""
-    (found,) = json.loads(again.stdout)
-    assert found["method"] == "cross-entropy"
-    assert found["file"] == str(file.relative_to(tmp_path))
-    assert f"conftr compare digits --settings {found['settings']}" in done.stderr
-    settings = read(tmp_path / found["settings"]).only("cross-entropy")
-    assert settings == found["chosen"] | {"model": "linear", "epochs": 1, "batch_size": 400}
+    (content,) = json.loads(again.stdout)
+    assert content["method"] == "cross-entropy"
+    assert content["file"] == str(file.relative_to(tmp_path))
+    assert f"conftr compare digits --settings {content['settings']}" in done.stderr
+    settings = read(tmp_path / content["settings"]).only("cross-entropy")
+    assert settings == content["chosen"] | {"model": "linear", "epochs": 1, "batch_size": 400}
 
 
 def test_the_papers_settings_are_a_file_that_compare_takes(conftr, tmp_path):
     printed = conftr("reproduce", "--settings", "digits").stdout
     (tmp_path / "digits.toml").write_text(printed)
     quick = ["--trials", "1", "--splits", "2", "--epochs", "1", "--json"]
-    asked = ["compare", "digits", "--settings", "digits.toml", "--methods", "conftr,covertr-thr"]
-    done = conftr(*asked, *quick)
+    command = ["compare", "digits", "--settings", "digits.toml", "--methods", "conftr,covertr-thr"]
+    done = conftr(*command, *quick)
     assert done.exit_code == 0, done.stderr
     rows = json.loads(done.stdout)
     assert {(row["method"], row["settings"]) for row in rows} == {
@@ -148,8 +148,8 @@ def test_a_file_of_ones_own_takes_part_in_everything(conftr, tmp_path):
     """As an objective, a loss on sets, a score in training and at test, and in a sweep."""
     (tmp_path / "mine.py").write_text(METHOD)
     methods = "cross-entropy,mine.py:Smoothed,mine.py:bits,mine.py:margin"
-    asked = ["compare", "digits", "--methods", methods, "--scores", "thr,mine.py:margin", *QUICK]
-    done = conftr(*asked, "--json")
+    command = ["compare", "digits", "--methods", methods, "--scores", "thr,mine.py:margin", *QUICK]
+    done = conftr(*command, "--json")
     assert done.exit_code == 0, done.stderr
     rows = json.loads(done.stdout)
     assert {(row["method"], row["score"]) for row in rows} == {
@@ -158,12 +158,12 @@ def test_a_file_of_ones_own_takes_part_in_everything(conftr, tmp_path):
         for score in ("THR", "margin")
     }
     records = sorted(tmp_path.glob("results/records/digits/*.json"))
-    assert conftr(*asked, "--json").stdout == done.stdout
+    assert conftr(*command, "--json").stdout == done.stdout
     record = next(path for path in records if path.name.startswith("Smoothed-"))
     kind = json.loads(record.read_text())["specification"]["training"]["objective"]["kind"]
     assert kind.startswith("mine.py:Smoothed@")
     (tmp_path / "mine.py").write_text(METHOD + "# another text\n")
-    conftr(*asked)
+    conftr(*command)
     assert len(list(tmp_path.glob("results/records/digits/*.json"))) == len(records) + 4
     (tmp_path / "grid.toml").write_text(
         '[settings]\nmodel = "linear"\nepochs = 1\n'
@@ -260,11 +260,11 @@ def test_interrupted_and_taken_up(tmp_path):
         assert any(": 1 of" in line for line in child.stderr)
         child.send_signal(signal.SIGINT)
         try:
-            _, said = child.communicate(timeout=processes.PATIENCE)
+            _, printed = child.communicate(timeout=processes.PATIENCE)
         finally:
             child.kill()  # or leaving would wait for it for ever
     assert child.returncode == 1
-    assert "The same command goes on where it was" in said
-    assert "Traceback" not in said
+    assert "The same command goes on where it was" in printed
+    assert "Traceback" not in printed
     done = subprocess.run([*command, "3"], check=False, **settings)
     assert done.returncode == 0, done.stderr

@@ -26,22 +26,22 @@ def model(tmp_path_factory):
 
 def test_the_file_makes_the_sets_of_the_model(model, tmp_path):
     rows = model.parent / "rows.csv"
-    asked = ["export", model, tmp_path / "model.onnx", "--alpha", 0.05, "--rows", rows]
-    done = run(*asked, "--license", "CC0")
+    command = ["export", model, tmp_path / "model.onnx", "--alpha", 0.05, "--rows", rows]
+    done = run(*command, "--license", "CC0")
     assert done.exit_code == 0, done.output
     assert "are those of the model" in " ".join(done.stdout.split())
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     p = np.random.default_rng(1).dirichlet(np.ones(3), 200)
     (sets,) = session.run(["sets"], {"outputs": p})
     np.testing.assert_array_equal(sets, conftr.load(model).predict_set(p, alpha=0.05))
-    told = session.get_modelmeta().custom_metadata_map
-    assert (told["license"], told["file"]) == ("CC0", "rows.csv")
+    metadata = session.get_modelmeta().custom_metadata_map
+    assert (metadata["license"], metadata["file"]) == ("CC0", "rows.csv")
 
 
 def test_thresholds_can_be_left_to_be_given(model, tmp_path):
     assert run("export", model, tmp_path / "model.onnx", "--no-default").exit_code == 0
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    assert [one.name for one in session.get_inputs()] == ["outputs", "thresholds"]
+    assert [node.name for node in session.get_inputs()] == ["outputs", "thresholds"]
 
 
 def test_refusals(model, tmp_path):

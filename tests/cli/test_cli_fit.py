@@ -27,13 +27,13 @@ from conftr.conformal.metrics import coverage_law
 from conftr.features.rows import digests
 from conftr.jobs import answers, summary
 from conftr.machine import disk
-from conftr.report import files as report
 from conftr.report import numbers
+from conftr.report import writing as report
 
 CLASSES = ["blue", "green", "red"]
 
 
-def told(done):
+def summary_of(done):
     """The lines of a summary by their first words."""
     whole = done.stdout.replace("\n          ", " ")
     return dict(line.split(maxsplit=1) for line in whole.splitlines())
@@ -82,7 +82,7 @@ def model(fitted, place):
 
 
 def test_fit_says_what_came_out_and_where_it_is(fitted, place):
-    words = told(fitted)
+    words = summary_of(fitted)
     assert words["Promise"] == "at least 80 % of the sets hold the true class."
     assert "of 140 test rows (chance allows" in words["Coverage"]
     assert words["Coverage"].endswith("agrees with the promise.")
@@ -108,60 +108,62 @@ def test_the_test_rows_are_seen_by_nothing_but_the_report(fitted, place):
 def test_predict_writes_the_sets_in_order(model, place, tmp_path, kind, source):
     out = tmp_path / f"sets.{kind}"
     done = ran("predict", model, place / source, "--out", out, "--keep", "id")
-    found = {
+    result = {
         "csv": pl.read_csv,
         "tsv": lambda path: pl.read_csv(path, separator="\t"),
         "parquet": pl.read_parquet,
         "jsonl": pl.read_ndjson,
     }[kind](out)
-    assert found.columns == ["row", "id", "set", "size", "likeliest", "p_blue", "p_green", "p_red"]
-    assert found["row"].to_list() == list(range(1, 501))
-    assert found["id"].to_list() == rows(500, 1)["id"].to_list()
-    clf, asked = artefact.load(model), rows(500, 1).drop("id", "colour")
-    sets = found["set"].to_list()
+    assert result.columns == ["row", "id", "set", "size", "likeliest", "p_blue", "p_green", "p_red"]
+    assert result["row"].to_list() == list(range(1, 501))
+    assert result["id"].to_list() == rows(500, 1)["id"].to_list()
+    clf, new_rows = artefact.load(model), rows(500, 1).drop("id", "colour")
+    sets = result["set"].to_list()
     if kind in ("csv", "tsv"):
         sets = [text.split("|") if text else [] for text in sets]
-    assert sets == clf.predict_labels(asked)
-    assert found["size"].to_list() == [len(one) for one in sets]
-    assert found["likeliest"].to_list() == clf.predict(asked).tolist()
-    p = found.select("p_blue", "p_green", "p_red").to_numpy()
-    np.testing.assert_allclose(p, clf.predict_proba(asked), atol=6e-7)
-    covered = np.mean([y in one for y, one in zip(rows(500, 1)["colour"], sets, strict=True)])
+    assert sets == clf.predict_labels(new_rows)
+    assert result["size"].to_list() == [len(row_set) for row_set in sets]
+    assert result["likeliest"].to_list() == clf.predict(new_rows).tolist()
+    p = result.select("p_blue", "p_green", "p_red").to_numpy()
+    np.testing.assert_allclose(p, clf.predict_proba(new_rows), atol=6e-7)
+    covered = np.mean(
+        [y in row_set for y, row_set in zip(rows(500, 1)["colour"], sets, strict=True)]
+    )
     assert f"{100 * covered:.1f} % of the 500 sets whose 'colour' is known hold it" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
 def test_predict_prints_where_no_file_is_named(model, place):
     done = ran("predict", model, place / "new.csv", "--no-probabilities", "--quiet")
-    found = pl.read_csv(done.stdout.encode())
-    assert found.columns == ["row", "set", "size", "likeliest"]
-    assert len(found) == 500
+    table = pl.read_csv(done.stdout.encode())
+    assert table.columns == ["row", "set", "size", "likeliest"]
+    assert len(table) == 500
     assert done.stderr == ""
 
 
 def test_predict_at_another_alpha_is_exact(model, place, tmp_path):
     ran("predict", model, place / "new.csv", "--alpha", 0.03, "--out", tmp_path / "sets.jsonl")
-    found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
-    asked = rows(500, 1).drop("id", "colour")
-    assert found == artefact.load(model).predict_labels(asked, alpha=0.03)
+    table = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
+    new_rows = rows(500, 1).drop("id", "colour")
+    assert table == artefact.load(model).predict_labels(new_rows, alpha=0.03)
 
 
 def test_predict_writes_p_values_where_asked(model, place, tmp_path):
     out = tmp_path / "sets.parquet"
     ran("predict", model, place / "new.csv", "--p-values", "--no-probabilities", "--out", out)
-    found = pl.read_parquet(out)
-    own = found.select(f"pvalue_{name}" for name in CLASSES).to_numpy()
+    table = pl.read_parquet(out)
+    p_values = table.select(f"pvalue_{name}" for name in CLASSES).to_numpy()
     clf = artefact.load(model)
-    np.testing.assert_allclose(own, clf.p_values(rows(500, 1).drop("id", "colour")))
-    np.testing.assert_array_equal((own > clf.alpha_).sum(axis=1), found["size"].to_numpy())
-    assert "p_red" not in found.columns
+    np.testing.assert_allclose(p_values, clf.p_values(rows(500, 1).drop("id", "colour")))
+    np.testing.assert_array_equal((p_values > clf.alpha_).sum(axis=1), table["size"].to_numpy())
+    assert "p_red" not in table.columns
     done = run("predict", model, place / "new.csv", "--keep", "pvalue_red", "--out", out)
     assert "is the name of a column of the answers" in done.output
 
 
 def test_an_alpha_that_is_too_small_is_said_to_be(model, place, tmp_path):
-    asked = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
-    done = ran(*asked, "--keep", "id", "--alpha", 0.0001)
+    command = ["predict", model, place / "new.csv", "--out", tmp_path / "sets.csv", "--keep", "id"]
+    done = ran(*command, "--keep", "id", "--alpha", 0.0001)
     assert "too few for alpha = 0.0001, which needs at least 9,999" in done.stderr
     with pytest.warns(CalibrationWarning, match="too few for alpha"):
         artefact.load(model).predict_set(rows(5, 1).drop("id", "colour"), alpha=0.0001)
@@ -214,13 +216,13 @@ def test_report_is_made_again(model, tmp_path):
 def test_the_same_command_gives_the_same_model_and_json(model, place, tmp_path):
     out = tmp_path / "again"
     done = ran("fit", place / "rows.csv", *FIT, "--out", out, "--alpha", 0.2, "--json")
-    found = json.loads(done.stdout)
+    content = json.loads(done.stdout)
     assert done.stderr == ""
-    assert found["model"] == str(out)
-    assert found["verdict"] == "agrees"
-    assert found["candidates"][0]["name"] == "cross-entropy"
-    asked = rows(500, 1).drop("id", "colour")
-    first, second = (artefact.load(path).predict_proba(asked) for path in (model, out))
+    assert content["model"] == str(out)
+    assert content["verdict"] == "agrees"
+    assert content["candidates"][0]["name"] == "cross-entropy"
+    new_rows = rows(500, 1).drop("id", "colour")
+    first, second = (artefact.load(path).predict_proba(new_rows) for path in (model, out))
     np.testing.assert_array_equal(first, second)
 
 
@@ -245,30 +247,30 @@ def with_strangers(place, tmp_path_factory):
 
 
 def test_test_rows_of_classes_that_were_not_learned_count_as_missed(with_strangers):
-    model, found = with_strangers
+    model, result = with_strangers
     shown = artefact.evidence(model)
-    assert 10 < found["unseen_rows"] == shown.unseen < 30
-    assert found["test_rows"] == len(shown.labels) + shown.unseen == 140
-    assert found["coverage"] == found["covered"] / 140
-    assert found["covered"] <= 140 - shown.unseen
-    assert found["verdict"] == "agrees"  # the promise is for the others
+    assert 10 < result["unseen_rows"] == shown.unseen < 30
+    assert result["test_rows"] == len(shown.labels) + shown.unseen == 140
+    assert result["coverage"] == result["covered"] / 140
+    assert result["covered"] <= 140 - shown.unseen
+    assert result["verdict"] == "agrees"  # the promise is for the others
     known = artefact.load(model).classes_
-    assert set(found["classes"]) == set(known)
+    assert set(result["classes"]) == set(known)
     rows_of = shown.provenance["rows"]
     assert sum(rows_of.values()) == 700
     kept_aside = 140 + rows_of["calibrated on"] + rows_of["of classes that were not learned"]
     unseen = shown.unseen + rows_of["of classes that were not learned"]
-    assert found["unseen_share"] == unseen / kept_aside
-    assert abs(found["unseen_share"] - 1 / 7) < 0.08
+    assert result["unseen_share"] == unseen / kept_aside
+    assert abs(result["unseen_share"] - 1 / 7) < 0.08
 
 
 def test_the_promise_says_that_it_is_for_known_classes(with_strangers):
-    model, found = with_strangers
-    words = dict(summary.lines(found))
-    share = f"{100 * found['unseen_share']:.1f} %"
-    assert f"if it is one of the {len(found['classes'])} that were learned" in words["Promise"]
+    model, result = with_strangers
+    words = dict(summary.lines(result))
+    share = f"{100 * result['unseen_share']:.1f} %"
+    assert f"if it is one of the {len(result['classes'])} that were learned" in words["Promise"]
     assert f"about {share} of all rows are of others." in words["Promise"]
-    unseen = f"of which {found['unseen_rows']} are of classes that were not learned, and so missed"
+    unseen = f"of which {result['unseen_rows']} are of classes that were not learned, and so missed"
     assert unseen in words["Coverage"]
     page = (model / "report.html").read_text()
     assert "The promise is for the" in page
@@ -277,7 +279,7 @@ def test_the_promise_says_that_it_is_for_known_classes(with_strangers):
 
 
 def test_nothing_is_said_of_unknown_classes_where_there_are_none(fitted, model):
-    assert "learned" not in told(fitted)["Promise"]
+    assert "learned" not in summary_of(fitted)["Promise"]
     assert "The promise is for the" not in (model / "report.html").read_text()
 
 
@@ -286,8 +288,8 @@ def test_copies_are_kept_together_and_counted_once(place, tmp_path):
     pl.concat([once] * 4).sample(fraction=1, shuffle=True, seed=0).write_csv(tmp_path / "rows.csv")
     done = ran("fit", tmp_path / "rows.csv", *FIT, "--out", tmp_path / "model")
     assert "600 rows of 800 repeat others" in done.stderr
-    found = artefact.evidence(tmp_path / "model").provenance["rows"]
-    assert found == {"trained on": 496, "calibrated on": 36, "tested on": 40}
+    shown = artefact.evidence(tmp_path / "model").provenance["rows"]
+    assert shown == {"trained on": 496, "calibrated on": 36, "tested on": 40}
     clf = artefact.load(tmp_path / "model")
     tested = artefact.evidence(tmp_path / "model").cells
     learned = clf.known_rows_.share(digests(pl.DataFrame(tested).cast(pl.Float64, strict=False)))
@@ -307,15 +309,15 @@ def test_a_folder_that_holds_something_is_left_alone(place, tmp_path):
 
 
 def test_what_cannot_be_written_is_told_before_anything_is_trained(place, tmp_path):
-    asked = ["fit", place / "rows.csv", *FIT]
-    done = run(*asked, "--out", "/proc/conftr-model")
+    command = ["fit", place / "rows.csv", *FIT]
+    done = run(*command, "--out", "/proc/conftr-model")
     assert "conftr: --out /proc/conftr-model cannot be written to: /proc: " in done.stderr
     assert "epoch" not in done.stderr
     (tmp_path / "report.html").mkdir()
-    done = run(*asked, "--out", tmp_path, "--overwrite")
+    done = run(*command, "--out", tmp_path, "--overwrite")
     assert "report.html is a folder, where a file is to be: move it away" in done.stderr
     assert "epoch" not in done.stderr
-    done = run(*asked, "--out", place / "rows.csv" / "model")
+    done = run(*command, "--out", place / "rows.csv" / "model")
     assert "Not a directory" in done.stderr
     assert "epoch" not in done.stderr
 
@@ -397,20 +399,20 @@ def test_a_report_that_was_made_again_goes_with_its_model(probabilities, tmp_pat
     assert ran("report", model).stdout == f"Report: {model / 'report.html'}\n"
     assert (model / "report.html").read_text() == page
     artefact.save(artefact.load(model), model)
-    assert sorted(one.suffix for one in model.iterdir()) == ["", "", ".json"]
+    assert sorted(path.suffix for path in model.iterdir()) == ["", "", ".json"]
 
 
 def test_groups_have_their_own_promise(place, tmp_path):
     out = tmp_path / "model"
-    found = json.loads(
+    content = json.loads(
         ran("fit", place / "rows.csv", *FIT, "--group-by", "site", "--out", out, "--json").stdout
     )
-    assert found["group_by"] == "site"
-    assert [group["name"] for group in found["groups"]] == ["north", "south"]
-    words = dict(summary.lines(found))
+    assert content["group_by"] == "site"
+    assert [group["name"] for group in content["groups"]] == ["north", "south"]
+    words = dict(summary.lines(content))
     assert words["Promise"].endswith("hold the true class, in each group of 'site'.")
     assert "2 of 2 groups agree with the promise" in words["Coverage"]
-    assert sum(group["test_rows"] for group in found["groups"]) == found["test_rows"]
+    assert sum(group["test_rows"] for group in content["groups"]) == content["test_rows"]
     elsewhere = rows(40, 3).with_columns(site=pl.lit("west"))
     elsewhere.write_csv(tmp_path / "west.csv")
     done = ran("predict", out, tmp_path / "west.csv", "--out", tmp_path / "sets.parquet")
@@ -421,7 +423,7 @@ def test_groups_have_their_own_promise(place, tmp_path):
     assert "there is no column 'site'" in done.stderr
     # Thresholds for sites say nothing of other groups.
     anew = ["calibrate", out, place / "new.csv", "--group-by", "code", "--out", tmp_path / "anew"]
-    assert "Before" not in told(ran(*anew))
+    assert "Before" not in summary_of(ran(*anew))
 
 
 @pytest.mark.parametrize("name", ["class", "y"])
@@ -431,18 +433,18 @@ def test_no_name_of_a_column_has_a_meaning_of_its_own(place, tmp_path, name):
     turned = pl.col("site").replace({"north": "south", "south": "north"})
     for file, n, seed in (("rows.csv", 700, 0), ("new.csv", 400, 1)):
         frame = rows(n, seed).with_columns(
-            (pl.col("site") if one == name else turned).alias(one) for one in names
+            (pl.col("site") if item == name else turned).alias(item) for item in names
         )
         frame.drop("site").write_csv(tmp_path / file)
     out = tmp_path / "model"
     done = ran("fit", tmp_path / "rows.csv", *FIT, "--group-by", name, "--out", out, "--json")
-    found = json.loads(done.stdout)
-    assert (found["grouping"], found["group_by"]) == ("column", name)
-    assert f"in each group of {name!r}" in dict(summary.lines(found))["Promise"]
-    clf, asked = artefact.load(out), pl.read_csv(tmp_path / "new.csv")
+    content = json.loads(done.stdout)
+    assert (content["grouping"], content["group_by"]) == ("column", name)
+    assert f"in each group of {name!r}" in dict(summary.lines(content))["Promise"]
+    clf, new_rows = artefact.load(out), pl.read_csv(tmp_path / "new.csv")
     sets = tmp_path / "sets.jsonl"
     ran("predict", out, tmp_path / "new.csv", "--out", sets)
-    expected = clf.predict_labels(asked.select(clf.feature_names_in_.tolist()), asked[name])
+    expected = clf.predict_labels(new_rows.select(clf.feature_names_in_.tolist()), new_rows[name])
     assert pl.read_ndjson(sets)["set"].to_list() == expected
     if name == "y":
         return
@@ -476,8 +478,8 @@ def test_the_file_that_a_model_has_learned_from_cannot_calibrate_it(model, place
 def test_rows_that_trained_are_noticed_in_another_file(model, tmp_path):
     pl.concat([rows(700, 0)[:300], rows(300, 8)]).write_csv(tmp_path / "half.csv")
     done = ran("calibrate", model, tmp_path / "half.csv", "--out", tmp_path / "anew")
-    said = re.search(r"about (\d+) % of these rows equal rows that the model has", done.stderr)
-    assert 20 < int(said[1]) < 50
+    printed = re.search(r"about (\d+) % of these rows equal rows that the model has", done.stderr)
+    assert 20 < int(printed[1]) < 50
     rows(300, 8).write_csv(tmp_path / "fresh.csv")
     done = ran("calibrate", model, tmp_path / "fresh.csv", "--out", tmp_path / "other")
     assert "equal rows" not in done.stderr
@@ -488,7 +490,7 @@ def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
     shifted.write_csv(tmp_path / "fresh.csv")
     out = tmp_path / "anew"
     done = ran("calibrate", model, tmp_path / "fresh.csv", "--out", out, "--seed", 3)
-    words = told(done)
+    words = summary_of(done)
     assert "of 900 fresh rows" in words["Before"]
     assert "below what chance explains" in words["Before"]
     assert "of 180 test rows" in words["Coverage"]
@@ -496,9 +498,9 @@ def test_calibrate_anew_says_how_it_was_before(model, place, tmp_path):
     clf = artefact.load(out)
     assert clf.n_calibration_ == 720
     assert clf.alpha_ == 0.2
-    asked = rows(500, 1).drop("id", "colour")
+    new_rows = rows(500, 1).drop("id", "colour")
     np.testing.assert_array_equal(
-        clf.predict_proba(asked), artefact.load(model).predict_proba(asked)
+        clf.predict_proba(new_rows), artefact.load(model).predict_proba(new_rows)
     )
 
 
@@ -527,20 +529,20 @@ def test_probabilities_of_another_system_from_a_table(tmp_path):
     frame[:1200].write_csv(tmp_path / "p.csv")
     frame[1200:].write_csv(tmp_path / "new.csv")
     out = tmp_path / "model"
-    asked = ["--target", "truth", "--drop", "id", "--alpha", 0.05, "--out", out, "--score", "aps"]
-    found = json.loads(
-        ran("calibrate", "probabilities", tmp_path / "p.csv", *asked, "--json").stdout
+    command = ["--target", "truth", "--drop", "id", "--alpha", 0.05, "--out", out, "--score", "aps"]
+    content = json.loads(
+        ran("calibrate", "probabilities", tmp_path / "p.csv", *command, "--json").stdout
     )
-    assert found["verdict"] == "agrees"
-    assert found["calibration_rows"] == 960
-    assert found["score"] == "aps"
+    assert content["verdict"] == "agrees"
+    assert content["calibration_rows"] == 960
+    assert content["score"] == "aps"
     counted = json.loads(
         ran("predict", out, tmp_path / "new.csv", "--out", tmp_path / "s.csv", "--json").stdout
     )
     law = coverage_law(960, 800, 0.05)
     assert 0.0005 < law[counted["covered"]] < 0.9995
-    found = pl.read_csv(tmp_path / "s.csv").select("p_blue", "p_green", "p_red")
-    np.testing.assert_allclose(found.to_numpy(), p[1200:], atol=1e-6)
+    content = pl.read_csv(tmp_path / "s.csv").select("p_blue", "p_green", "p_red")
+    np.testing.assert_allclose(content.to_numpy(), p[1200:], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits"])
@@ -549,11 +551,11 @@ def test_outputs_of_another_system_from_arrays(tmp_path, kind):
     np.save(tmp_path / "p.npy", p if kind == "probabilities" else np.log(p) + 7)
     np.save(tmp_path / "y.npy", y)
     arguments = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy"]
-    found = json.loads(
+    content = json.loads(
         ran("calibrate", kind, *arguments, "--out", tmp_path / "model", "--json").stdout
     )
-    assert found["classes"] == ["0", "1", "2"]
-    assert found["verdict"] == "agrees"
+    assert content["classes"] == ["0", "1", "2"]
+    assert content["verdict"] == "agrees"
     named = ran(
         "calibrate", kind, *arguments, "--classes", "a,b,c", "--out", tmp_path / "abc", "--json"
     )
@@ -568,9 +570,9 @@ def test_names_of_classes_that_are_numbers_are_names(tmp_path):
     np.savez(tmp_path / "turned.npz", X=p[:, ::-1], y=y)
     arguments = ["--classes", "2,1,0", "--out", tmp_path / "m"]
     done = ran("calibrate", "probabilities", tmp_path / "turned.npz", *arguments, "--json")
-    found = json.loads(done.stdout)
-    assert found["classes"] == ["2", "1", "0"]
-    assert found["candidates"][0]["accuracy"] > 0.7
+    content = json.loads(done.stdout)
+    assert content["classes"] == ["2", "1", "0"]
+    assert content["candidates"][0]["accuracy"] > 0.7
 
 
 @pytest.fixture
@@ -579,8 +581,8 @@ def animals(tmp_path):
     p, y = outputs(1000, 1)
     np.save(tmp_path / "p.npy", p)
     np.save(tmp_path / "y.npy", np.array(["owl", "ant", "cat"])[y])
-    asked = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy", "--out", tmp_path / "m"]
-    return ["calibrate", "probabilities", *asked]
+    command = [tmp_path / "p.npy", "--labels", tmp_path / "y.npy", "--out", tmp_path / "m"]
+    return ["calibrate", "probabilities", *command]
 
 
 def test_names_do_not_tell_which_column_is_theirs(animals):
@@ -593,13 +595,13 @@ def test_names_do_not_tell_which_column_is_theirs(animals):
 
 
 def test_the_order_of_columns_and_the_accuracy_are_told(animals):
-    words = told(ran(*animals, "--classes", "owl,ant,cat"))
+    words = summary_of(ran(*animals, "--classes", "owl,ant,cat"))
     assert words["Columns"].startswith("owl, ant, cat, in this order; the likeliest is the true")
     assert "by chance" not in words["Columns"]
     wrong = ran(*animals, "--classes", "ant,cat,owl", "--overwrite", "--json")
-    found = json.loads(wrong.stdout)
-    assert found["outputs"]["accuracy"] < 0.3 < found["outputs"]["by_chance"] < 0.4
-    words = dict(summary.lines(found))
+    content = json.loads(wrong.stdout)
+    assert content["outputs"]["accuracy"] < 0.3 < content["outputs"]["by_chance"] < 0.4
+    words = dict(summary.lines(content))
     assert "no more often than by chance (" in words["Columns"]
     assert words["Columns"].endswith("is this their order?")
 
@@ -610,14 +612,14 @@ def test_outputs_of_another_system_by_group(tmp_path):
         truth=pl.Series([CLASSES[k] for k in y]), site=pl.Series(["north", "south"] * 500)
     )
     frame.write_csv(tmp_path / "p.csv")
-    asked = ["probabilities", tmp_path / "p.csv", "--target", "truth", "--out", tmp_path / "m"]
-    found = json.loads(ran("calibrate", *asked, "--group-by", "site", "--json").stdout)
-    assert found["classes"] == CLASSES
-    assert [group["name"] for group in found["groups"]] == ["north", "south"]
+    command = ["probabilities", tmp_path / "p.csv", "--target", "truth", "--out", tmp_path / "m"]
+    content = json.loads(ran("calibrate", *command, "--group-by", "site", "--json").stdout)
+    assert content["classes"] == CLASSES
+    assert [group["name"] for group in content["groups"]] == ["north", "south"]
     frame.drop("site").with_columns(id=pl.Series(np.linspace(0, 1, 1000))).write_csv(
         tmp_path / "p.csv"
     )
-    done = run("calibrate", *asked, "--overwrite")
+    done = run("calibrate", *command, "--overwrite")
     assert "the probabilities of a row must sum to 1" in done.stderr
     assert "a column that stands for no class" in done.stderr
 
@@ -664,8 +666,8 @@ def test_a_model_of_an_array_takes_the_columns_of_a_table_in_order(tmp_path):
     frame.write_csv(tmp_path / "rows.csv")
     arguments = ["--keep", "id", "--target", "t", "--out", tmp_path / "sets.jsonl"]
     ran("predict", tmp_path / "model", tmp_path / "rows.csv", *arguments)
-    found = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
-    assert found == [[str(k) for k in one] for one in clf.predict_labels(p)]
+    table = pl.read_ndjson(tmp_path / "sets.jsonl")["set"].to_list()
+    assert table == [[str(k) for k in names] for names in clf.predict_labels(p)]
     done = run("predict", tmp_path / "model", tmp_path / "rows.csv", "--target", "t")
     assert "must have 3 columns of numbers" in done.stderr
     arguments = ["--target", "t", "--drop", "id", "--out", tmp_path / "anew"]
@@ -695,8 +697,8 @@ def test_wishes_are_read_as_they_are_meant(typed, meant):
 
 
 def test_wishes_about_numbers_reach_the_classes():
-    found = wishes.shape({"3": 3, "10": 10}, avoid=["3,10"])
-    assert found.loss_matrix([3, 10]).tolist() == [[1, 1], [1, 1]]
+    result = wishes.shape({"3": 3, "10": 10}, avoid=["3,10"])
+    assert result.loss_matrix([3, 10]).tolist() == [[1, 1], [1, 1]]
 
 
 @pytest.mark.parametrize(
@@ -780,17 +782,17 @@ def test_class_names_are_no_formulas_in_a_csv(tmp_path):
     p = np.full((400, len(FORMULAS)), 0.02) + (1 - 0.02 * len(FORMULAS)) * np.eye(len(FORMULAS))[k]
     frame = pl.DataFrame(p, schema=FORMULAS).with_columns(t=pl.Series([FORMULAS[i] for i in k]))
     frame.write_csv(tmp_path / "p.csv")
-    asked = ["--target", "t", "--group-by", "t", "--out", tmp_path / "m"]
-    ran("calibrate", "probabilities", tmp_path / "p.csv", *asked)
+    command = ["--target", "t", "--group-by", "t", "--out", tmp_path / "m"]
+    ran("calibrate", "probabilities", tmp_path / "p.csv", *command)
     kept = [word for name in FORMULAS for word in ("--keep", name)]
     for kind in ("csv", "tsv", "jsonl"):
         ran("predict", tmp_path / "m", tmp_path / "p.csv", *kept, "--out", tmp_path / f"s.{kind}")
     shown = {"'=1+1", "'+x", "-3", "'@a", "''=b", "'c", "d=e", "'-f"}
     exact = pl.read_ndjson(tmp_path / "s.jsonl")
     for kind, between in (("csv", ","), ("tsv", "\t")):
-        found = pl.read_csv(tmp_path / f"s.{kind}", separator=between, infer_schema=False)
-        assert set(found["likeliest"]) == shown
-        assert {name for one in found["set"] for name in (one or "").split("|")} - {""} == shown
+        table = pl.read_csv(tmp_path / f"s.{kind}", separator=between, infer_schema=False)
+        assert set(table["likeliest"]) == shown
+        assert {name for item in table["set"] for name in (item or "").split("|")} - {""} == shown
     assert set(exact["likeliest"]) == set(FORMULAS)
     read = ["predict", tmp_path / "m", tmp_path / "s.csv", "--target", "likeliest"]
     counted = json.loads(ran(*read, "--out", tmp_path / "again.csv", "--json").stdout)
@@ -801,14 +803,14 @@ def test_class_names_are_no_formulas_in_a_csv(tmp_path):
 
 @pytest.mark.parametrize("link", [None, Path.symlink_to, Path.hardlink_to])
 def test_answers_do_not_replace_the_file_that_is_asked_about(model, place, tmp_path, link):
-    asked = tmp_path / "new.csv"
-    asked.write_text((place / "new.csv").read_text())
-    out = asked if link is None else tmp_path / "other.csv"
+    new_rows = tmp_path / "new.csv"
+    new_rows.write_text((place / "new.csv").read_text())
+    out = new_rows if link is None else tmp_path / "other.csv"
     if link is not None:
-        link(out, asked)
-    done = run("predict", model, asked, "--out", out)
+        link(out, new_rows)
+    done = run("predict", model, new_rows, "--out", out)
     assert f"--out {out} is the file that is asked about, and would replace it" in done.stderr
-    assert asked.read_text() == out.read_text() == (place / "new.csv").read_text()
+    assert new_rows.read_text() == out.read_text() == (place / "new.csv").read_text()
 
 
 def test_answers_are_not_written_where_another_process_writes_them(model, place, tmp_path):
@@ -833,14 +835,14 @@ def test_too_few_rows_to_test_on_are_told_before_anything_is_trained(tmp_path):
     frame.write_csv(tmp_path / "few.csv")
     first = (order(frame.select("x"), seed_of(seed)).places[5] for seed in range(100))
     drawn = next(seed for seed, place in enumerate(first) if place == 0)  # the only b
-    asked = ["--target", "y", "--seed", drawn, "--out", tmp_path / "model"]
-    done = run("fit", tmp_path / "few.csv", *asked)
+    command = ["--target", "y", "--seed", drawn, "--out", tmp_path / "model"]
+    done = run("fit", tmp_path / "few.csv", *command)
     assert "conftr: there is no row to test on: the 1 rows drawn for it" in done.stderr
 
 
 def test_so_many_rows_to_test_on_that_a_sweep_may_have_seen_them_are_refused(place, tmp_path):
-    asked = [place / "rows.csv", *FIT, "--out", tmp_path / "model"]
-    done = run("fit", *asked, "--test-share", 0.55)
+    command = [place / "rows.csv", *FIT, "--out", tmp_path / "model"]
+    done = run("fit", *command, "--test-share", 0.55)
     assert "--test-share is too large: with the 63 rows that calibrate, 385" in done.stderr
 
 
@@ -850,19 +852,19 @@ def test_classes_far_below_the_promise_are_named_with_the_remedy(tmp_path):
     x = rng.normal(size=1500) + ill
     frame = pl.DataFrame({"x": x, "is ill": np.where(ill, "yes", "no")})
     frame.write_csv(tmp_path / "rows.csv")
-    asked = [tmp_path / "rows.csv", "--target", "is ill", *FIT[4:], "--out", tmp_path / "model"]
-    found = json.loads(ran("fit", *asked, "--json").stdout)
-    assert found["verdict"] == "agrees"
-    (below,) = found["classes_below"]
+    command = [tmp_path / "rows.csv", "--target", "is ill", *FIT[4:], "--out", tmp_path / "model"]
+    content = json.loads(ran("fit", *command, "--json").stdout)
+    assert content["verdict"] == "agrees"
+    (below,) = content["classes_below"]
     assert below["name"] == "yes"
     assert below["covered"] < 0.5 * below["test_rows"]
-    words = dict(summary.lines(found))
+    words = dict(summary.lines(content))
     assert words["Classes"].startswith("far below the promise, which is kept on average over")
     assert words["Classes"].endswith("--group-by 'is ill' keeps it for each class.")
     page = (tmp_path / "model" / "report.html").read_text()
-    (said,) = re.findall(r'<p id="lagging">.*?</p>', page, re.DOTALL)
-    assert "yes (" in said
-    assert "--group-by is ill" in said
+    (sentences,) = re.findall(r'<p id="lagging">.*?</p>', page, re.DOTALL)
+    assert "yes (" in sentences
+    assert "--group-by is ill" in sentences
 
 
 def test_the_terminal_and_the_page_round_alike():
@@ -954,8 +956,14 @@ def streams(tmp_path_factory):
 
 
 def test_ctrl_c_leaves_nothing_behind(outside, tmp_path, streams):
-    asked = "predict", outside / "model", outside / "large.csv", "--out", tmp_path / "sets.parquet"
-    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+    command = (
+        "predict",
+        outside / "model",
+        outside / "large.csv",
+        "--out",
+        tmp_path / "sets.parquet",
+    )
+    with processes.Started(processes.CONFTR, *command, cwd=streams) as child:
         child.until(lambda: any(tmp_path.iterdir()))
         child.send_signal(signal.SIGINT)
         done = child.wait()
@@ -965,8 +973,8 @@ def test_ctrl_c_leaves_nothing_behind(outside, tmp_path, streams):
 
 def test_what_a_killed_process_left_is_gone_after_the_next(outside, tmp_path, streams):
     out = tmp_path / "sets.csv"
-    asked = "predict", outside / "model", outside / "large.csv", "--out", out
-    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+    command = "predict", outside / "model", outside / "large.csv", "--out", out
+    with processes.Started(processes.CONFTR, *command, cwd=streams) as child:
         child.until(lambda: any(tmp_path.iterdir()))
         child.kill()
     assert [path.name for path in tmp_path.iterdir()] == [".sets.csv.conftr-part"]
@@ -1010,8 +1018,8 @@ def test_standard_output_is_for_results_alone(streams):
 
 @pytest.mark.slow  # a process for each way to close it
 def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
-    asked = f"predict {outside / 'model'} {outside / 'p.csv'}"
-    program = f"{sys.executable} -m conftr {asked}"
+    command = f"predict {outside / 'model'} {outside / 'p.csv'}"
+    program = f"{sys.executable} -m conftr {command}"
     shell = {"shell": True, "capture_output": True, "text": True, "timeout": processes.PATIENCE}
     done = subprocess.run(f"{program} >&-", check=False, **shell)
     words = "conftr: standard output, where the sets would go, is closed: give --out.\n"
@@ -1022,8 +1030,8 @@ def test_a_closed_standard_output_is_told_in_words(outside, tmp_path):
 
 def test_a_reader_that_has_seen_enough_is_no_error(outside, streams):
     os.mkfifo(streams / "stdout.txt")
-    asked = "predict", outside / "model", outside / "large.csv"
-    with processes.Started(processes.CONFTR, *asked, cwd=streams) as child:
+    command = "predict", outside / "model", outside / "large.csv"
+    with processes.Started(processes.CONFTR, *command, cwd=streams) as child:
         with (streams / "stdout.txt").open() as sets:
             assert sets.readline() == "row,set,size,likeliest,p_blue,p_green,p_red\n"
         child.process.join(processes.PATIENCE)
@@ -1037,9 +1045,9 @@ def test_cross_conformal(tmp_path):
     rows(40, 4).drop("colour", "id").write_csv(tmp_path / "new.csv")
     wanted = ["--target", "colour", "--drop", "id", "--members", "logistic", "--head", "mean"]
     place = ["--cross-conformal", 4, "--out", tmp_path / "model"]
-    found = told(ran("fit", tmp_path / "few.csv", *wanted, *place))
-    assert found["Promise"].startswith("at least 72.9 % of the sets hold the true class")
-    assert "usually about 90 %" in found["Promise"]
+    result = summary_of(ran("fit", tmp_path / "few.csv", *wanted, *place))
+    assert result["Promise"].startswith("at least 72.9 % of the sets hold the true class")
+    assert "usually about 90 %" in result["Promise"]
     out = tmp_path / "sets.csv"
     ran("predict", tmp_path / "model", tmp_path / "new.csv", "--out", out, "--p-values")
     clf, answered = artefact.load(tmp_path / "model"), pl.read_csv(out)

@@ -19,8 +19,8 @@ def rows(n, seed, sure=2.5):
     y = rng.integers(0, 3, n)
     logits = rng.normal(size=(n, 3)) + sure * np.eye(3)[y]
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    found = pl.DataFrame({name: p[:, k] for k, name in enumerate(NAMES)})
-    return found.with_columns(
+    result = pl.DataFrame({name: p[:, k] for k, name in enumerate(NAMES)})
+    return result.with_columns(
         y=pl.Series([NAMES[k] for k in y]), id=pl.Series([f"{seed}-{i}" for i in range(n)])
     )
 
@@ -46,10 +46,10 @@ def watch(model, tmp_path, frame, *more, code=0):
 
 
 def test_rows_of_the_same_source_are_no_cause_for_alarm(model, tmp_path):
-    found = watch(model, tmp_path, rows(300, 1))
-    assert (found["rows"], found["labelled"]) == (300, 300)
-    assert not found["alarm"]
-    assert found["level"] == 0.01
+    findings = watch(model, tmp_path, rows(300, 1))
+    assert (findings["rows"], findings["labelled"]) == (300, 300)
+    assert not findings["alarm"]
+    assert findings["level"] == 0.01
     done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state")
     assert done.exit_code == 0
     assert "Rows      300 so far" in done.stdout
@@ -59,8 +59,11 @@ def test_rows_of_the_same_source_are_no_cause_for_alarm(model, tmp_path):
 
 def test_worse_rows_give_the_alarm_and_exit_status_three(model, tmp_path):
     watch(model, tmp_path, rows(200, 1))
-    found = watch(model, tmp_path, rows(300, 2, sure=0.5), code=3)
-    assert {one["kind"] for one in found["found"] if one["alarm"]} >= {"promise", "scores"}
+    findings = watch(model, tmp_path, rows(300, 2, sure=0.5), code=3)
+    assert {finding["kind"] for finding in findings["found"] if finding["alarm"]} >= {
+        "promise",
+        "scores",
+    }
     done = run("monitor", model, tmp_path / "new.csv", "--state", tmp_path / "state")
     assert done.exit_code == 3  # an alarm stands
     assert "sets miss the true class more often than promised" in " ".join(done.stdout.split())
@@ -70,8 +73,8 @@ def test_rows_count_once_and_files_may_grow(model, tmp_path):
     first, more = rows(100, 1), rows(50, 2)
     assert watch(model, tmp_path, first)["rows"] == 100
     assert watch(model, tmp_path, first)["rows"] == 100
-    found = watch(model, tmp_path, pl.concat([first, more]))
-    assert (found["rows"], found["labelled"]) == (150, 150)
+    findings = watch(model, tmp_path, pl.concat([first, more]))
+    assert (findings["rows"], findings["labelled"]) == (150, 150)
 
 
 def test_with_ids_no_row_counts_twice(model, tmp_path):
@@ -86,20 +89,23 @@ def test_with_ids_no_row_counts_twice(model, tmp_path):
 
 def test_labels_may_come_later(model, tmp_path):
     frame = rows(100, 1)
-    found = watch(model, tmp_path, frame.drop("y"))
-    assert (found["rows"], found["labelled"]) == (100, 0)
-    found = watch(model, tmp_path, frame)
-    assert (found["rows"], found["labelled"]) == (100, 100)
+    findings = watch(model, tmp_path, frame.drop("y"))
+    assert (findings["rows"], findings["labelled"]) == (100, 0)
+    findings = watch(model, tmp_path, frame)
+    assert (findings["rows"], findings["labelled"]) == (100, 100)
 
 
 def test_rows_without_labels_are_watched(model, tmp_path):
-    found = watch(model, tmp_path, rows(600, 3, sure=0.2).drop("y"), code=3)
-    assert {one["kind"] for one in found["found"] if one["alarm"]} <= {"sizes", "confidence"}
+    findings = watch(model, tmp_path, rows(600, 3, sure=0.2).drop("y"), code=3)
+    assert {finding["kind"] for finding in findings["found"] if finding["alarm"]} <= {
+        "sizes",
+        "confidence",
+    }
 
 
 def test_labels_that_are_no_class_are_told(model, tmp_path):
-    found = watch(model, tmp_path, rows(20, 1).with_columns(y=pl.lit("fox")))
-    assert (found["rows"], found["labelled"], found["strangers"]) == (20, 0, 20)
+    findings = watch(model, tmp_path, rows(20, 1).with_columns(y=pl.lit("fox")))
+    assert (findings["rows"], findings["labelled"], findings["strangers"]) == (20, 0, 20)
 
 
 def test_the_level_is_chosen_before_the_first_row(model, tmp_path):

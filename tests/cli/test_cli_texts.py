@@ -53,9 +53,9 @@ def test_answers_stand_beside_the_texts(model, tmp_path):
     ran(
         "predict", model, tmp_path / "new.csv", "--out", tmp_path / "sets.csv", "--no-probabilities"
     )
-    found = pl.read_csv(tmp_path / "sets.csv")
-    assert found.columns == ["row", "said", "set", "size", "likeliest"]
-    assert found["said"].to_list() == new["said"].to_list()
+    table = pl.read_csv(tmp_path / "sets.csv")
+    assert table.columns == ["row", "said", "set", "size", "likeliest"]
+    assert table["said"].to_list() == new["said"].to_list()
 
 
 def test_odd_texts_are_answered_one_by_one_and_together(model, tmp_path):
@@ -66,17 +66,17 @@ def test_odd_texts_are_answered_one_by_one_and_together(model, tmp_path):
     assert len(whole) == len(ODD) + 1
     pl.DataFrame({"said": [ODD[4]]}).write_parquet(tmp_path / "one.parquet")
     ran("predict", model, tmp_path / "one.parquet", "--out", tmp_path / "set.parquet")
-    one = pl.read_parquet(tmp_path / "set.parquet")
-    assert one.drop("row").rows() == whole.drop("row")[4:5].rows()
+    item = pl.read_parquet(tmp_path / "set.parquet")
+    assert item.drop("row").rows() == whole.drop("row")[4:5].rows()
 
 
 def test_calibrating_monitoring_and_p_values_work_on_texts(model, tmp_path):
     messages(300, seed=7).write_csv(tmp_path / "later.csv")
-    told = ran(
+    words = ran(
         *("calibrate", model, tmp_path / "later.csv", "--target", "kind", "--alpha", 0.2),
         *("--out", tmp_path / "again"),
     )
-    assert told.exit_code == 0
+    assert words.exit_code == 0
     messages(60, seed=8).write_csv(tmp_path / "seen.csv")
     ran("monitor", tmp_path / "again", tmp_path / "seen.csv", "--target", "kind")
     ran("predict", model, tmp_path / "seen.csv", "--p-values", "--out", tmp_path / "p.csv")
@@ -100,16 +100,16 @@ def test_a_table_without_the_column_of_texts_is_refused_in_words(model, tmp_path
 
 def test_arrays_of_texts_are_answered_as_a_column_of_them_is(model, tmp_path):
     new = messages(30, seed=5)
-    said = [*new["said"].to_list(), "👩‍👩‍👧‍👦", "\u202eעולם", "a\0b", ""]
-    pl.DataFrame({"said": said}).write_parquet(tmp_path / "new.parquet")
-    np.save(tmp_path / "new.npy", np.array(said))
-    np.savez(tmp_path / "new.npz", X=np.array([one.encode() for one in said]))
-    found = []
+    texts = [*new["said"].to_list(), "👩‍👩‍👧‍👦", "\u202eעולם", "a\0b", ""]
+    pl.DataFrame({"said": texts}).write_parquet(tmp_path / "new.parquet")
+    np.save(tmp_path / "new.npy", np.array(texts))
+    np.savez(tmp_path / "new.npz", X=np.array([item.encode() for item in texts]))
+    results = []
     for name in ("new.parquet", "new.npy", "new.npz"):
         ran("predict", model, tmp_path / name, "--out", tmp_path / "sets.parquet")
-        found.append(pl.read_parquet(tmp_path / "sets.parquet"))
-    assert found[0]["said"].to_list() == said
-    assert all(one.equals(found[0]) for one in found)
+        results.append(pl.read_parquet(tmp_path / "sets.parquet"))
+    assert results[0]["said"].to_list() == texts
+    assert all(item.equals(results[0]) for item in results)
     np.save(tmp_path / "numbers.npy", np.zeros((3, 2)))
     done = run("predict", model, tmp_path / "numbers.npy", "--out", tmp_path / "no.csv")
     assert "learned from a table with columns" in " ".join(done.output.split())
@@ -135,10 +135,10 @@ def test_columns_are_named_as_texts_or_as_categories(tmp_path):
     done = run("fit", tmp_path / "messages.csv", "--target", "kind", "--text", "nothing")
     assert "there is no column 'nothing'" in " ".join(done.output.split())
     quick = ("--members", "logistic", "--alpha", 0.3, "--json", "--seed", 0)
-    for option, told in (("--text", "code"), ("--category", "said")):
+    for option, words in (("--text", "code"), ("--category", "said")):
         out = tmp_path / option
         ran(
-            *("fit", tmp_path / "messages.csv", "--target", "kind", option, told, "--out", out),
+            *("fit", tmp_path / "messages.csv", "--target", "kind", option, words, "--out", out),
             *quick,
         )
         (stack,) = out.glob("model-*/stack.json")

@@ -187,8 +187,8 @@ def test_under_jit_nothing_is_asserted_on_values():
 
 def test_closed_over_arrays_are_fine_under_jit():
     x, y = jnp.asarray(LOGITS), jnp.asarray(LABELS)
-    found = jax.jit(lambda scale: conftr.ConfTr(0.1)(scale * x, y))(1.0)
-    assert found == pytest.approx(float(conftr.ConfTr(0.1)(x, y)), rel=1e-5)
+    result = jax.jit(lambda scale: conftr.ConfTr(0.1)(scale * x, y))(1.0)
+    assert result == pytest.approx(float(conftr.ConfTr(0.1)(x, y)), rel=1e-5)
     taus = jax.jit(lambda shift: conftr.calibrate(x, y, 0.1) + shift)(1.0)
     assert taus == pytest.approx(conftr.calibrate(x, y, 0.1) + 1)
 
@@ -196,9 +196,9 @@ def test_closed_over_arrays_are_fine_under_jit():
 def test_torch_transforms_see_no_values():
     x, y = torch.asarray(LOGITS), torch.asarray(LABELS)
     stacked = torch.stack([x, 2 * x])
-    found = torch.func.vmap(lambda one: conftr.ConfTr(0.1)(one, y))(stacked)
-    assert found[1].item() == pytest.approx(conftr.ConfTr(0.1)(2 * x, y).item())
-    gradient = torch.func.grad(lambda one: conftr.ConfTr(0.1)(one, y))(x)
+    result = torch.func.vmap(lambda item: conftr.ConfTr(0.1)(item, y))(stacked)
+    assert result[1].item() == pytest.approx(conftr.ConfTr(0.1)(2 * x, y).item())
+    gradient = torch.func.grad(lambda item: conftr.ConfTr(0.1)(item, y))(x)
     assert torch.all(torch.isfinite(gradient))
 
 

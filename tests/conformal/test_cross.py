@@ -9,22 +9,22 @@ import conftr
 
 
 def test_by_hand():
-    own, folds = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 0, 1, 1])
+    true_scores, folds = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 0, 1, 1])
     scores = np.array([[[0.15, 0.05]], [[0.35, 0.45]]])  # two models, one row, two classes
-    found = conftr.cross_p_values(own, folds, scores)
-    np.testing.assert_allclose(found, [[3 / 5, 3 / 5]])  # .1 and .3; .3 and .4
-    assert conftr.cross_predict_set(own, folds, scores, 0.5).all()
-    assert not conftr.cross_predict_set(own, folds, scores, 0.6).any()
+    result = conftr.cross_p_values(true_scores, folds, scores)
+    np.testing.assert_allclose(result, [[3 / 5, 3 / 5]])  # .1 and .3; .3 and .4
+    assert conftr.cross_predict_set(true_scores, folds, scores, 0.5).all()
+    assert not conftr.cross_predict_set(true_scores, folds, scores, 0.6).any()
 
 
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=30), st.sampled_from([0.1, 0.2, 0.5]))
-def test_models_that_agree_give_plain_p_values(own, alpha):
-    own, new = np.array(own) / 10, np.linspace(0, 1, 12).reshape(4, 3)
-    folds = np.arange(len(own)) % 2
+def test_models_that_agree_give_plain_p_values(true_scores, alpha):
+    true_scores, new = np.array(true_scores) / 10, np.linspace(0, 1, 12).reshape(4, 3)
+    folds = np.arange(len(true_scores)) % 2
     same = np.stack([new, new])
-    plain = conftr.p_values(own, new)
-    np.testing.assert_allclose(conftr.cross_p_values(own, folds, same), plain)
-    sets = conftr.cross_predict_set(own, folds, same, alpha)
+    plain = conftr.p_values(true_scores, new)
+    np.testing.assert_allclose(conftr.cross_p_values(true_scores, folds, same), plain)
+    sets = conftr.cross_predict_set(true_scores, folds, same, alpha)
     np.testing.assert_array_equal(sets, plain > alpha)
 
 

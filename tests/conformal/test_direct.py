@@ -25,8 +25,16 @@ def some_logits(scale, classes, dtype, n=400, order="C"):
 def test_sets_are_those_of_the_scores(scale, classes, dtype):
     logits = some_logits(scale, classes, dtype)
     scores = conftr.thr(logits)
-    own = RNG.choice(scores.ravel(), 25)
-    for tau in (*own, *np.nextafter(own, np.inf, dtype=dtype), -np.inf, np.inf, 0, -1e-3, -70):
+    true_scores = RNG.choice(scores.ravel(), 25)
+    for tau in (
+        *true_scores,
+        *np.nextafter(true_scores, np.inf, dtype=dtype),
+        -np.inf,
+        np.inf,
+        0,
+        -1e-3,
+        -70,
+    ):
         wanted = conftr.predict_set(scores, tau)
         np.testing.assert_array_equal(conftr.predict_set(logits, tau, score=conftr.thr), wanted)
 
@@ -40,9 +48,9 @@ def test_thresholds_are_those_of_the_scores(scale, classes, dtype):
     labels = RNG.integers(0, classes, len(logits))
     alphas = np.array([[0.01, 0.05], [0.5, 0.9]])
     wanted = conftr.calibrate(conftr.thr(logits), labels, alphas)
-    found = conftr.calibrate(logits, labels, alphas, score=conftr.thr)
-    np.testing.assert_array_equal(found, wanted)
-    assert found.dtype == wanted.dtype
+    tau = conftr.calibrate(logits, labels, alphas, score=conftr.thr)
+    np.testing.assert_array_equal(tau, wanted)
+    assert tau.dtype == wanted.dtype
     assert conftr.calibrate(logits, labels, 0.05, score=conftr.thr) == wanted[0, 1]
 
 
@@ -100,8 +108,8 @@ def test_groups_and_other_scores():
     logits, labels = some_logits(2, 5, "float64"), RNG.integers(0, 5, 400)
     u = RNG.random(400)
     per_class = conftr.calibrate(conftr.thr(logits), labels, 0.1, groups="class")
-    found = conftr.calibrate(logits, labels, 0.1, groups="class", score=conftr.thr)
-    np.testing.assert_array_equal(found, per_class)
+    thresholds = conftr.calibrate(logits, labels, 0.1, groups="class", score=conftr.thr)
+    np.testing.assert_array_equal(thresholds, per_class)
     np.testing.assert_array_equal(
         conftr.predict_set(logits, per_class, score=conftr.thr),
         conftr.predict_set(conftr.thr(logits), per_class),
@@ -128,5 +136,5 @@ def test_other_libraries(library):
         scores = conftr.thr(logits)
         return conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.1))
 
-    made, same = (library.call(one, logits, labels) for one in (directly, by_scores))
+    made, same = (library.call(item, logits, labels) for item in (directly, by_scores))
     np.testing.assert_array_equal(made, same)

@@ -30,18 +30,18 @@ def mean_over(values, weights):
 
 
 def test_focal_by_hand(library):
-    own = np.array([0.8, 0.6, 0.7, 0.4])
-    expected = -np.mean((1 - own) ** 2 * np.log(own))
+    true_scores = np.array([0.8, 0.6, 0.7, 0.4])
+    expected = -np.mean((1 - true_scores) ** 2 * np.log(true_scores))
     assert library.call(conftr.Focal(), LOGITS, LABELS) == pytest.approx(expected, rel=1e-5)
     plain = library.call(conftr.CrossEntropy(), LOGITS, LABELS)
     assert library.call(conftr.Focal(0), LOGITS, LABELS) == pytest.approx(float(plain), rel=1e-6)
 
 
 def test_label_smoothing_by_hand(library):
-    own = np.array([0.8, 0.6, 0.7, 0.4])
-    expected = -0.9 * np.log(own).mean() - 0.1 * np.log(P).mean()
-    found = library.call(conftr.LabelSmoothing(0.1), LOGITS, LABELS)
-    assert found == pytest.approx(expected, rel=1e-5)
+    true_scores = np.array([0.8, 0.6, 0.7, 0.4])
+    expected = -0.9 * np.log(true_scores).mean() - 0.1 * np.log(P).mean()
+    value = library.call(conftr.LabelSmoothing(0.1), LOGITS, LABELS)
+    assert value == pytest.approx(expected, rel=1e-5)
 
 
 def test_rwce_by_hand(library):
@@ -55,18 +55,21 @@ def test_fano_by_hand(library):
     sizes = SETS.sum(axis=1)
     outside = mean_over(np.log(np.maximum(2 - sizes, 1)), 1 - COVERED)
     inside = mean_over(np.log(np.maximum(sizes, 1)), COVERED)
-    found = library.call(conftr.Fano(**HALF), LOGITS, LABELS)
-    assert found == pytest.approx(ENTROPY + 0.5 * outside + SHARE * inside, rel=1e-5)
+    value = library.call(conftr.Fano(**HALF), LOGITS, LABELS)
+    assert value == pytest.approx(ENTROPY + 0.5 * outside + SHARE * inside, rel=1e-5)
 
 
 def test_model_fano_by_hand(library):
-    def own(weights):
+    def weighted_loss(weights):
         q = P[2:] * weights
         return -np.log(q[[0, 1], [0, 1]] / q.sum(axis=1))
 
-    inside, outside = mean_over(own(SETS), COVERED), mean_over(own(1 - SETS), 1 - COVERED)
-    found = library.call(conftr.ModelFano(**HALF), LOGITS, LABELS)
-    assert found == pytest.approx(ENTROPY + 0.5 * outside + SHARE * inside, rel=1e-5)
+    inside, outside = (
+        mean_over(weighted_loss(SETS), COVERED),
+        mean_over(weighted_loss(1 - SETS), 1 - COVERED),
+    )
+    value = library.call(conftr.ModelFano(**HALF), LOGITS, LABELS)
+    assert value == pytest.approx(ENTROPY + 0.5 * outside + SHARE * inside, rel=1e-5)
 
 
 def test_dpi_by_hand(library):
@@ -90,11 +93,11 @@ def test_the_bounds_bound_the_entropy():
 
 def test_uncertainty_aware_by_hand(library):
     # Three of four rows have cross-entropy; the last alone has U = .618 and a truth below .6.
-    own = -np.log([0.8, 0.6, 0.7]).mean()
+    entropy = -np.log([0.8, 0.6, 0.7]).mean()
     score = 0.6 + 0.6180339887 * 0.4
     objective = conftr.UncertaintyAware(weight=0.5)
-    found = library.call(objective, LOGITS, LABELS)
-    assert found == pytest.approx(own + 0.5 * abs(score - 1), rel=1e-5)
+    value = library.call(objective, LOGITS, LABELS)
+    assert value == pytest.approx(entropy + 0.5 * abs(score - 1), rel=1e-5)
 
 
 def test_scores_of_a_model_that_is_right_are_nearly_uniform():
@@ -116,8 +119,8 @@ def test_dpsm_by_hand(library):
     objective = conftr.DPSM(0.25, size_weight=2.0, temperature=0.5, warm_up=5)
     sets = 1 / (1 + np.exp(-(0.5 - (1 - P)) / 0.5))
     entropy = -np.log([0.8, 0.6, 0.7, 0.4]).mean()
-    found = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
-    assert found == pytest.approx(entropy + 2 * sets.sum(axis=1).mean(), rel=1e-5)
+    value = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
+    assert value == pytest.approx(entropy + 2 * sets.sum(axis=1).mean(), rel=1e-5)
 
 
 def test_dpsm_moves_its_threshold_by_the_pinball_loss(library):
@@ -132,8 +135,8 @@ def test_dpsm_warms_up_with_cross_entropy_and_the_quantile_of_batches(library):
     objective = conftr.DPSM(0.4, warm_up=5)
     state = objective.start(2)
     plain = library.call(conftr.CrossEntropy(), LOGITS, LABELS)
-    found = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
-    assert found == pytest.approx(float(plain), rel=1e-6)
+    value = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
+    assert value == pytest.approx(float(plain), rel=1e-6)
     # r = floor(.4 * 5) = 2: the second largest of .2, .4, .3, .6.
     tau = library.call(lambda x, y: objective.update(x, y, state).tau, LOGITS, LABELS)
     assert tau == pytest.approx(0.4, rel=1e-5)
@@ -161,8 +164,8 @@ def test_cact_by_hand(library):
     rho, multiplier = np.array([0.2, 0.8]), np.array([0.3, 0.0])
     penalties = (np.maximum(multiplier + rho * z, 0) ** 2 - multiplier**2) / (2 * rho)
     entropy = -np.log([0.8, 0.6, 0.7, 0.4]).mean()
-    found = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
-    assert found == pytest.approx(entropy + penalties.mean(), rel=1e-5)
+    value = library.call(lambda x, y: objective(x, y, state), LOGITS, LABELS)
+    assert value == pytest.approx(entropy + penalties.mean(), rel=1e-5)
 
 
 def test_cact_moves_the_classes_that_it_saw(library):
@@ -201,8 +204,8 @@ def test_a_state_follows_the_library_and_has_no_gradient(objective):
     assert all(isinstance(part, torch.Tensor) and not part.requires_grad for part in state)
     objective(leaf, y, state).backward()
     in_jax = jax.jit(objective.update)(jnp.asarray(logits), jnp.asarray(labels), objective.start(4))
-    for one, other in zip(state, in_jax, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for first, other in zip(state, in_jax, strict=True):
+        np.testing.assert_allclose(first, other, rtol=1e-4, atol=1e-5)
 
 
 def test_confts_finds_the_temperature_of_the_smallest_sets():
@@ -217,10 +220,10 @@ def test_confts_finds_the_temperature_of_the_smallest_sets():
             conftr.predict_set(scores, conftr.calibrate(scores, labels, 0.1))
         )
 
-    found = conftr.confts(logits, labels, 0.1)
-    assert size(found) <= min(size(t) for t in (0.1, 0.3, 1.0, 3.0))
+    value = conftr.confts(logits, labels, 0.1)
+    assert size(value) <= min(size(t) for t in (0.1, 0.3, 1.0, 3.0))
     # Logits ten times sharper want a temperature ten times higher.
-    assert conftr.confts(10 * logits, labels, 0.1) == pytest.approx(10 * found, rel=0.4)
+    assert conftr.confts(10 * logits, labels, 0.1) == pytest.approx(10 * value, rel=0.4)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ few = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(lambda x: np.arra
 @given(few, few, st.integers(0, 99))
 def test_each_p_value_is_that_among_all_before(reference, stream, seed):
     u = np.random.default_rng(seed).random(len(stream))
-    found = martingale.sequential_p_values(reference, stream, u)
-    for t, own in enumerate(stream):
+    result = martingale.sequential_p_values(reference, stream, u)
+    for t, score in enumerate(stream):
         before = np.append(reference, stream[:t])
-        assert found[t] == pytest.approx(
-            conftr.p_values(before, np.array([[own]]), u=u[t : t + 1])[0, 0]
+        assert result[t] == pytest.approx(
+            conftr.p_values(before, np.array([[score]]), u=u[t : t + 1])[0, 0]
         )
 
 
@@ -34,8 +34,8 @@ def test_blocks_make_no_difference(monkeypatch, rng):
 
 def test_misses_by_hand():
     # Three of nine below the threshold; then a miss, none, a miss.
-    found = martingale.miss_chances(3, 9, [True, False, True])
-    np.testing.assert_allclose(found, [3 / 10, 4 / 11, 4 / 12])
+    result = martingale.miss_chances(3, 9, [True, False, True])
+    np.testing.assert_allclose(result, [3 / 10, 4 / 11, 4 / 12])
     assert len(martingale.miss_chances(3, 9, np.zeros(0, bool))) == 0
 
 
@@ -66,10 +66,10 @@ def test_the_capital_is_what_its_formula_says(bets):
     kept = np.log(10) / np.log(10 + np.arange(5))
     for t in range(1, 5):
         by_hand = kept[t]
-        for own in bets:
+        for bet in bets:
             for s in range(1, t + 1):
                 started = (kept[s - 1] - kept[s]) / len(bets)
-                by_hand += started * np.exp(own[s - 1 : t].sum())
+                by_hand += started * np.exp(bet[s - 1 : t].sum())
         assert martingale.capital(bets)[t - 1] == pytest.approx(np.log(by_hand))
 
 

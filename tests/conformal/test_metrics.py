@@ -48,10 +48,10 @@ def test_names_of_classes_are_refused_with_advice_that_serves():
 
 def test_groups_by_hand(library):
     groups = [[0, 2], [1], [2], [0, 1, 2]]
-    found = library.call(lambda s, y: conftr.group_inefficiency(s, y, groups), SETS, LABELS)
-    np.testing.assert_allclose(found, [1, 2, np.nan, 1.4], rtol=1e-6)
-    found = library.call(lambda s, y: conftr.group_coverage(s, y, groups), SETS, LABELS)
-    np.testing.assert_allclose(found, [2 / 3, 1 / 2, np.nan, 0.6], rtol=1e-6)
+    result = library.call(lambda s, y: conftr.group_inefficiency(s, y, groups), SETS, LABELS)
+    np.testing.assert_allclose(result, [1, 2, np.nan, 1.4], rtol=1e-6)
+    result = library.call(lambda s, y: conftr.group_coverage(s, y, groups), SETS, LABELS)
+    np.testing.assert_allclose(result, [2 / 3, 1 / 2, np.nan, 0.6], rtol=1e-6)
 
 
 def test_miscoverage_by_hand(library):
@@ -66,8 +66,8 @@ def test_miscoverage_by_hand(library):
 
 def test_accuracy_by_hand(library):
     logits = np.array([[2, 1], [0, 1], [3, 4]], dtype=np.float32)
-    found = library.call(conftr.accuracy, logits, np.array([0, 0, 1]))
-    assert found == pytest.approx(2 / 3)
+    result = library.call(conftr.accuracy, logits, np.array([0, 0, 1]))
+    assert result == pytest.approx(2 / 3)
 
 
 def test_sums_agree_with_a_loop(rng):

@@ -74,13 +74,13 @@ def test_conftr_by_hand(library):
     objective = conftr.ConfTr(0.5, quantile=conftr.OrderStatistic(), size_weight=2.0)
     sets = p[2:] / (p[2:] + 0.6)
     omega = np.maximum(0, sets.sum(axis=1) - 1).mean()
-    found = library.call(objective, np.log(p).astype(np.float32), labels)
-    assert found == pytest.approx(math.log(2 * omega + 1e-8), rel=1e-3)
+    value = library.call(objective, np.log(p).astype(np.float32), labels)
+    assert value == pytest.approx(math.log(2 * omega + 1e-8), rel=1e-3)
     # With L = I the misses 1 - C_y of the two count as well.
     missed = ((1 - sets[0, 0]) + (1 - sets[1, 1])) / 2
     with_class = dataclasses.replace(objective, loss_matrix=np.eye(2))
-    found = library.call(with_class, np.log(p).astype(np.float32), labels)
-    assert found == pytest.approx(math.log(2 * omega + missed + 1e-8), rel=1e-4)
+    value = library.call(with_class, np.log(p).astype(np.float32), labels)
+    assert value == pytest.approx(math.log(2 * omega + missed + 1e-8), rel=1e-4)
 
 
 def test_covertr_and_bel_by_hand(library):
@@ -98,12 +98,54 @@ def test_covertr_and_bel_by_hand(library):
     assert covertr == pytest.approx(expected, rel=1e-4)
 
 
+def loss_on(objective, sets, labels):
+    """log(L + size_weight Omega + 1e-8), of public functions alone."""
+    weights, matrix = getattr(objective, "class_weights", None), objective.loss_matrix
+    omega = conftr.size_loss(sets, labels, target_size=objective.target_size, weights=weights)
+    if matrix is conftr.identity:
+        matrix = conftr.identity(sets.shape[1])
+    loss = 0 if matrix is None else conftr.class_loss(sets, labels, matrix)
+    return np.log(loss + objective.size_weight * omega + 1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name.startswith("conftr")])
+def test_conftr_is_alg_1_of_public_functions(name):
+    objective, (logits, labels) = OBJECTIVES[name], batch()
+    cut = 0 if objective.fraction is None else int(objective.fraction * len(labels))
+    scores = objective.score(logits)
+    calibrating, predicting = (slice(cut), slice(cut, None)) if cut else (slice(None),) * 2
+    tau = conftr.smooth_calibrate(
+        scores[calibrating], labels[calibrating], objective.alpha, objective.quantile
+    )
+    sets = conftr.smooth_predict_set(scores[predicting], tau, objective.temperature)
+    expected = loss_on(objective, sets, labels[predicting])
+    expected += objective.cross_entropy_weight * conftr.CrossEntropy()(logits, labels)
+    assert objective(logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["covertr", "covertr-thr"])
+def test_covertr_is_made_of_public_functions(name):
+    objective, (logits, labels) = OBJECTIVES[name], batch()
+    scores = objective.score(logits)
+    sets = conftr.smooth_predict_set(scores, objective.tau, objective.temperature)
+    expected = loss_on(objective, sets, labels)
+    assert objective(logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
+def test_bel_is_made_of_public_functions():
+    logits, labels = batch()
+    sets = conftr.smooth_predict_set(logits, 1.0, 1.0)
+    omega = conftr.size_loss(sets, labels, target_size=0)
+    expected = np.log(conftr.coverage_loss(sets, labels, ALPHA) + 0.1 * omega + 1e-8)
+    assert OBJECTIVES["bel"](logits, labels) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_every_library_gives_the_same_value(library, name):
     logits, labels = batch()
     expected = OBJECTIVES[name](logits, labels)
-    found = library.call(OBJECTIVES[name], logits.astype(np.float32), labels)
-    assert found == pytest.approx(float(expected), rel=2e-4, abs=1e-5)
+    value = library.call(OBJECTIVES[name], logits.astype(np.float32), labels)
+    assert value == pytest.approx(float(expected), rel=2e-4, abs=1e-5)
 
 
 def jax_gradient(objective, logits, labels):
@@ -151,11 +193,11 @@ def test_estimated_gradients_are_those_of_the_averaged_threshold(name):
     logits, labels = batch(n=40)
     _, gradient = torch_gradient(objective, logits, labels)
     n = 40 if objective.fraction is None else 20
-    own = conftr.thr(logits)[np.arange(n), labels[:n]]
-    own_t = torch.tensor(own, requires_grad=True)
+    true_scores = conftr.thr(logits)[np.arange(n), labels[:n]]
+    own_t = torch.tensor(true_scores, requires_grad=True)
     tau = objective.quantile(own_t, ALPHA)
     tau.backward()
-    weights, offset = own_t.grad.numpy(), tau.item() - own_t.grad.numpy() @ own
+    weights, offset = own_t.grad.numpy(), tau.item() - own_t.grad.numpy() @ true_scores
     averaged = dataclasses.replace(objective, quantile=lambda s, _: s @ weights + offset)
     rng, h = np.random.default_rng(1), 1e-6
     for _ in range(5):

@@ -73,7 +73,7 @@ def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
 
 
 @pytest.mark.parametrize(
-    ("alpha", "n", "told"),
+    ("alpha", "n", "words"),
     [
         (0.05, 19, "19"),
         (1e-6, 999_999, "999,999"),
@@ -81,10 +81,10 @@ def test_examples_needed_is_the_smallest_n_with_a_threshold(alpha):
         (5e-324, 2 * 10**323 - 1, "10^323"),
     ],
 )
-def test_as_many_examples_are_asked_for_as_a_tiny_alpha_needs(alpha, n, told):
+def test_as_many_examples_are_asked_for_as_a_tiny_alpha_needs(alpha, n, words):
     """The rounding that is granted to 1 - 0.9 is far more than such an alpha."""
     assert examples_needed(alpha) == n
-    assert readable_examples_needed(alpha) == told
+    assert readable_examples_needed(alpha) == words
     assert rank(n, alpha) == 1 > rank(n - 1, alpha)
 
 
@@ -107,8 +107,8 @@ def test_estimators_keep_the_exact_value(library, quantile, rng):
         if rank(n, alpha) == 0:
             continue
         scores = rng.normal(size=n).astype(np.float32)
-        found = library.call(lambda s, a=alpha: quantile(s, a), scores)
-        assert found == np.sort(scores)[rank(n, alpha) - 1]
+        result = library.call(lambda s, a=alpha: quantile(s, a), scores)
+        assert result == np.sort(scores)[rank(n, alpha) - 1]
 
 
 def test_smooth_sort_tends_to_the_order_statistic(library, rng):

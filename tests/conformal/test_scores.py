@@ -29,10 +29,10 @@ def log(p):
 def test_probabilities_enter_as_logs_with_one_bound_for_all_types(library):
     p = np.array([[0.5, 0.5, 0.0], [1.0, 1e-38, 0.0]])
     for dtype in (np.float32, np.float64):
-        found = library.call(conftr.logits_from_probs, p.astype(dtype))
-        np.testing.assert_allclose(found[0, :2], [math.log(0.5)] * 2, rtol=1e-6)
-        np.testing.assert_array_equal(found[1], [0, -87, -87])
-        assert found[0, 2] == -87
+        result = library.call(conftr.logits_from_probs, p.astype(dtype))
+        np.testing.assert_allclose(result[0, :2], [math.log(0.5)] * 2, rtol=1e-6)
+        np.testing.assert_array_equal(result[1], [0, -87, -87])
+        assert result[0, 2] == -87
 
 
 def test_what_is_no_probability_is_refused(eager):
@@ -126,9 +126,11 @@ def sharp_case(scale):
             exact_scores(row, v, mpmath.mpf("0.05"), 1) for row, v in zip(logits, u, strict=True)
         ]
         for name in SCORES:
-            own = sorted(row[name][y] for row, y in zip(rows, labels, strict=True))
+            true_scores = sorted(row[name][y] for row, y in zip(rows, labels, strict=True))
             for r, alpha in [(3, 0.05), (6, 0.1), (15, 0.25), (30, 0.5)]:
-                sets[name, alpha] = np.array([[e >= own[r - 1] for e in row[name]] for row in rows])
+                sets[name, alpha] = np.array(
+                    [[e >= true_scores[r - 1] for e in row[name]] for row in rows]
+                )
     return logits, labels, u, sets
 
 
@@ -138,8 +140,8 @@ def test_sharp_logits_give_the_sets_of_exact_arithmetic(library, name, scale):
     logits, labels, u, sets = sharp_case(scale)
     scores = library.call(SCORES[name], logits, *([] if name == "thr" else [u]))
     for alpha in (0.05, 0.1, 0.25, 0.5):
-        found = scores >= conftr.calibrate(scores, labels, alpha)  # not even up to rounding
-        np.testing.assert_array_equal(found, sets[name, alpha])
+        rounded_sets = scores >= conftr.calibrate(scores, labels, alpha)  # not even up to rounding
+        np.testing.assert_array_equal(rounded_sets, sets[name, alpha])
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -245,9 +247,9 @@ def test_a_row_scores_the_same_alone_and_however_it_is_stored(rng, name, dtype, 
 
 
 def test_one_class_and_no_rows(library):
-    one = np.zeros((3, 1), dtype=np.float32)
+    item = np.zeros((3, 1), dtype=np.float32)
     for score in SCORES.values():
-        np.testing.assert_array_equal(library.call(score, one), one)
+        np.testing.assert_array_equal(library.call(score, item), item)
         assert library.call(score, np.zeros((0, 4), dtype=np.float32)).shape == (0, 4)
 
 
@@ -270,8 +272,8 @@ def test_small_own_shares_of_small_classes_keep_their_order():
 def test_many_draws_of_u_at_once():
     logits = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     u = np.random.default_rng(1).random((3, 6)).astype(np.float32)
-    expected = np.stack([conftr.aps(logits, one) for one in u])
-    in_jax = jax.vmap(lambda one: conftr.aps(jnp.asarray(logits), one))(u)
+    expected = np.stack([conftr.aps(logits, item) for item in u])
+    in_jax = jax.vmap(lambda item: conftr.aps(jnp.asarray(logits), item))(u)
     np.testing.assert_allclose(in_jax, expected, rtol=1e-5, atol=1e-6)
-    in_torch = torch.func.vmap(lambda one: conftr.aps(torch.asarray(logits), one))
+    in_torch = torch.func.vmap(lambda item: conftr.aps(torch.asarray(logits), item))
     np.testing.assert_allclose(in_torch(torch.asarray(u)), expected, rtol=1e-5, atol=1e-6)

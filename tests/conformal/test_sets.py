@@ -36,9 +36,11 @@ def test_tau_is_a_float_and_keeps_its_rank_in_float32(eager, rng):
     labels = rng.integers(0, 3, 40)
     tau = conftr.calibrate(eager.asarray(scores), eager.asarray(labels), 0.2)
     assert isinstance(tau, float)
-    own = scores[np.arange(40), labels]
+    true_scores = scores[np.arange(40), labels]
     sets = np.asarray(conftr.predict_set(eager.asarray(scores), tau))
-    assert np.sum(~sets[np.arange(40), labels]) == np.sum(own < np.sort(own)[7]) == 7
+    assert (
+        np.sum(~sets[np.arange(40), labels]) == np.sum(true_scores < np.sort(true_scores)[7]) == 7
+    )
 
 
 def test_several_alphas_at_once(library):
@@ -64,9 +66,9 @@ def test_too_few_examples_give_every_class_and_say_how_many_it_takes(eager):
 
 def test_one_threshold_per_class(eager):
     # Class 0 scores 1..9, class 1 scores 10, 20, 30, class 2 none.
-    own = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30.0])
+    true_scores = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30.0])
     labels = np.repeat([0, 1], [9, 3])
-    scores = np.where(np.arange(3) == labels[:, None], own[:, None], -1.0)
+    scores = np.where(np.arange(3) == labels[:, None], true_scores[:, None], -1.0)
     order = np.random.default_rng(0).permutation(12)
     scores, labels = eager.asarray(scores[order]), eager.asarray(labels[order])
     with pytest.warns(CalibrationWarning, match=r"class 2 \(0 examples\)"):
@@ -129,8 +131,8 @@ def test_laws(n, data):
     monotone = np.exp(scores)
     same = conftr.predict_set(monotone, conftr.calibrate(monotone, labels, small))
     np.testing.assert_array_equal(same, conftr.predict_set(scores, tight))
-    own = scores[np.arange(n), labels]
-    assert np.mean(own >= tight) >= 1 - small  # on the calibration set itself
+    true_scores = scores[np.arange(n), labels]
+    assert np.mean(true_scores >= tight) >= 1 - small  # on the calibration set itself
 
 
 def test_smooth_predict_by_hand_and_in_the_limit(library):
@@ -191,16 +193,16 @@ def test_scores_still_attached_to_a_model_calibrate_without_a_word(rng):
 
 
 @pytest.mark.parametrize("score", [conftr.thr, conftr.thr_probs, conftr.aps, conftr.raps])
-@pytest.mark.parametrize(("one", "other"), [("float32", "float64"), ("float64", "float32")])
-def test_a_threshold_of_one_type_serves_scores_of_another(score, one, other, rng):
+@pytest.mark.parametrize(("first", "other"), [("float32", "float64"), ("float64", "float32")])
+def test_a_threshold_of_one_type_serves_scores_of_another(score, first, other, rng):
     """Of few distinct rows, so that many examples stand exactly at the threshold."""
     logits, labels = rng.normal(size=(9, 4))[rng.integers(0, 9, 300)], rng.integers(0, 4, 300)
     for alpha in (0.05, 0.1, 0.2, 0.3, 0.5, 0.7):
-        scores = score(logits.astype(one))
+        scores = score(logits.astype(first))
         tau = conftr.calibrate(scores, labels, alpha)
         wanted = conftr.predict_set(scores, tau)
-        found = conftr.predict_set(score(logits.astype(other)), tau)
-        np.testing.assert_array_equal(found, wanted)
+        sets = conftr.predict_set(score(logits.astype(other)), tau)
+        np.testing.assert_array_equal(sets, wanted)
         np.testing.assert_array_equal(
             conftr.predict_set(logits.astype(other), tau, score=score), wanted
         )
@@ -211,8 +213,8 @@ def test_what_misses_the_threshold_by_rounding_alone_reaches_it(library):
     below = np.nextafter(tau, np.float32(-9), dtype=np.float32)
     scores = np.array([[tau, below, -2.5001, -9]], np.float32)
     for threshold in (-2.5, np.array([-2.5], np.float32)):
-        found = library.call(conftr.predict_set, scores, threshold)
-        np.testing.assert_array_equal(found, [[True, True, False, False]])
+        result = library.call(conftr.predict_set, scores, threshold)
+        np.testing.assert_array_equal(result, [[True, True, False, False]])
 
 
 def test_thresholds_without_end_and_the_smallest_scores_keep_their_order(library):

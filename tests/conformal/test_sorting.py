@@ -65,10 +65,10 @@ def test_it_follows_shifts_and_scales(x, shift, scale):
 @settings(max_examples=50, deadline=None)
 @given(values, st.floats(0.01, 2))
 def test_it_keeps_the_sum_and_the_range(x, eps):
-    found = soft_sort(np.array(x), eps)
-    np.testing.assert_allclose(found.sum(), np.sum(x), atol=1e-8)
-    assert found.min() >= min(x) - 1e-9
-    assert found.max() <= max(x) + 1e-9
+    result = soft_sort(np.array(x), eps)
+    np.testing.assert_allclose(result.sum(), np.sum(x), atol=1e-8)
+    assert result.min() >= min(x) - 1e-9
+    assert result.max() <= max(x) + 1e-9
 
 
 def test_small_dispersion_is_the_hard_sort(library, rng):

@@ -46,10 +46,10 @@ def fresh_compiler():
 def test_the_compiler_meets_no_graph_break(name, fresh_compiler):
     x, y = batch()
     compiled = torch.compile(EVERY[name], fullgraph=True, backend="eager")
-    for found, expected in zip(
+    for result, expected in zip(
         value_and_gradient(compiled, x, y), value_and_gradient(EVERY[name], x, y), strict=True
     ):
-        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(result, expected)
 
 
 def test_one_program_serves_another_size_and_another_alpha(fresh_compiler):
@@ -67,10 +67,10 @@ def test_gradients_are_compiled_too(fresh_compiler):
     x, y = batch()
     objective = conftr.ConfTr(ALPHA, quantile=conftr.Nearest(0.1), loss_matrix=conftr.identity)
     compiled = torch.compile(objective, fullgraph=True, backend="aot_eager")
-    for found, expected in zip(
+    for result, expected in zip(
         value_and_gradient(compiled, x, y), value_and_gradient(objective, x, y), strict=True
     ):
-        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(result, expected)
 
 
 def test_too_small_a_batch_is_said_while_compiling(fresh_compiler):

@@ -45,8 +45,8 @@ def test_a_split_is_calibrate_and_predict():
 
     rows = conftr.evaluate(logits, labels, score=score, alpha=0.1, n_cal=200, splits=4)
     assert seen == [(600, 5)]  # scores without U are computed once for all splits
-    own = np.sort(conftr.thr(logits)[np.arange(600), labels])
-    assert all(row["tau"] in own for row in rows)
+    true_scores = np.sort(conftr.thr(logits)[np.arange(600), labels])
+    assert all(row["tau"] in true_scores for row in rows)
     assert len({row["tau"] for row in rows}) > 1
 
 
@@ -56,8 +56,8 @@ def test_every_library_gives_the_same_records(eager):
     for score in (conftr.thr, conftr.aps):
         options |= {"score": score, "random_u": score is conftr.aps}
         expected = conftr.evaluate(logits, labels, **options)
-        found = conftr.evaluate(eager.asarray(logits), eager.asarray(labels), **options)
-        for row, other in zip(found, expected, strict=True):
+        result = conftr.evaluate(eager.asarray(logits), eager.asarray(labels), **options)
+        for row, other in zip(result, expected, strict=True):
             assert row.keys() == other.keys()
             assert row["size_histogram"] == other["size_histogram"]
             assert row["coverage"] == other["coverage"]
@@ -120,11 +120,15 @@ def test_absent_classes_are_none():
 def test_shapes_of_sets_are_measured_as_by_the_metrics():
     """`measure` of sets {0}, {0, 1}, {2} of true classes 0, 0, 1: worked out on paper."""
     sets = np.array([[True, False, False], [True, True, False], [False, False, True]])
-    found = measure(sets, np.array([0, 0, 1]), {"low": [0]})
+    result = measure(sets, np.array([0, 0, 1]), {"low": [0]})
     third = pytest.approx(1 / 3)
-    assert found["coverage_confusion"] == [[pytest.approx(2 / 3), third, 0], [0, 0, third], [0] * 3]
-    assert found["miscoverage[low->]"] == 0.5  # one of two sets of class 0 holds another class
-    assert found["miscoverage[->low]"] == 0.0
+    assert result["coverage_confusion"] == [
+        [pytest.approx(2 / 3), third, 0],
+        [0, 0, third],
+        [0] * 3,
+    ]
+    assert result["miscoverage[low->]"] == 0.5  # one of two sets of class 0 holds another class
+    assert result["miscoverage[->low]"] == 0.0
 
 
 def test_consistency_with_the_guarantee():

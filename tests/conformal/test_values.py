@@ -20,8 +20,8 @@ def conftr_with(**changes):
 def test_objectives_made_of_the_same_are_equal():
     assert conftr_with() == conftr_with()
     assert hash(conftr_with()) == hash(conftr_with())
-    one, other = (conftr.CoverTr(-1.0, class_weights=WEIGHTS) for _ in range(2))
-    assert one == other
+    first, other = (conftr.CoverTr(-1.0, class_weights=WEIGHTS) for _ in range(2))
+    assert first == other
     assert len({conftr_with(), conftr_with(), conftr_with(temperature=2.0)}) == 2
 
 
@@ -57,9 +57,9 @@ def test_a_field_that_was_changed_in_place_counts_as_it_is_now():
 
 def test_traced_fields_are_equal_only_to_themselves():
     def equal(temperature):
-        one = conftr_with(temperature=temperature)
+        item = conftr_with(temperature=temperature)
         other = conftr_with(temperature=temperature * 1)
-        return np.array([one == dataclasses.replace(one), one == other])
+        return np.array([item == dataclasses.replace(item), item == other])
 
     assert jax.jit(equal)(1.0).tolist() == [True, False]
 

@@ -25,25 +25,27 @@ def test_by_hand(eager):
     st.sampled_from([0.05, 0.1, 0.2, 0.3, 1 - 0.9]),
     st.sampled_from([0.1, 1.0, 3.0]),
 )
-def test_equal_weights_are_no_weights(own, alpha, weight):
-    scores, labels = np.array(own, float)[:, None] / 10, np.zeros(len(own), int)
+def test_equal_weights_are_no_weights(true_scores, alpha, weight):
+    scores, labels = np.array(true_scores, float)[:, None] / 10, np.zeros(len(true_scores), int)
     tau = conftr.weighted_calibrate(
         scores,
         labels,
         alpha,
-        weights=np.full(len(own), weight),
+        weights=np.full(len(true_scores), weight),
         test_weights=np.full(2, weight),
     )
     assert (tau == conftr.calibrate(scores, labels, alpha)).all()
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=20), st.data())
-def test_a_weight_of_two_is_two_examples(own, data):
-    counts = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(own), max_size=len(own))))
-    scores = np.array(own, float)[:, None] / 10
+def test_a_weight_of_two_is_two_examples(true_scores, data):
+    counts = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=len(true_scores), max_size=len(true_scores)))
+    )
+    scores = np.array(true_scores, float)[:, None] / 10
     many = np.repeat(scores, counts, axis=0)
     tau = conftr.weighted_calibrate(
-        scores, np.zeros(len(own), int), 0.2, weights=counts, test_weights=np.ones(1)
+        scores, np.zeros(len(true_scores), int), 0.2, weights=counts, test_weights=np.ones(1)
     )
     if len(many):
         assert tau[0] == conftr.calibrate(many, np.zeros(len(many), int), 0.2)

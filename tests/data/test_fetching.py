@@ -107,9 +107,9 @@ def test_when_all_fail_each_reason_and_the_ways_are_told(site):
     def crash(*_):
         raise RuntimeError("no such client")
 
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as refusal:
         obtain(recipe(from_site(site), Source("a package", crash)), progress=False)
-    message = str(told.value)
+    message = str(refusal.value)
     assert f"{site.address}/one.gz answered 404" in message
     assert "a package: no such client" in message
     assert "set CONFTR_DATA=FOLDER" in message
@@ -151,11 +151,11 @@ obtain(DatasetRecipe("toy", lambda _: None, files=(File("one", size, digest),), 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
 def test_a_killed_download_is_never_taken_for_a_file_and_goes_on(offered, cache):
     offered.pause = 0.1
-    one = FILES[0]
-    toy = recipe(web({"one": f"{offered.address}/one.gz"}), files=(one,))
+    item = FILES[0]
+    toy = recipe(web({"one": f"{offered.address}/one.gz"}), files=(item,))
     part = cache / "toy" / ".partial" / "one.gz.part"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, offered.address, str(one.size), one.digest]
+        [sys.executable, "-c", CHILD, offered.address, str(item.size), item.digest]
     )
     wait_for(lambda: part.exists() and part.stat().st_size > 0)
     child.send_signal(signal.SIGKILL)

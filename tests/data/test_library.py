@@ -67,9 +67,9 @@ def test_load_gets_what_is_missing(toy, cache):
 
 
 def test_load_without_download_tells_the_three_ways(toy, cache):
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as refusal:
         data.load("toy", download=False)
-    message = str(told.value)
+    message = str(refusal.value)
     assert "'toy' is not on this machine" in message
     assert "conftr data fetch toy" in message
     assert "put one (plain or .gz) into FOLDER/toy and set CONFTR_DATA=FOLDER" in message

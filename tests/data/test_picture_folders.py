@@ -43,8 +43,8 @@ def test_rows_keep_their_numbers_where_pictures_between_them_are_broken(tmp_path
     (folder / "1.png").unlink()  # a link: the others stay whole
     (folder / "1.png").write_bytes(b"")
     with pytest.warns(UserWarning, match=r"1\.png is empty"):
-        found = list(blocks(folder, Inputs(pictures=(60, 60, 3)), Roles()))
-    assert [(block.first, len(block.X)) for block in found] == [(1, 1), (3, 2)]
+        result = list(blocks(folder, Inputs(pictures=(60, 60, 3)), Roles()))
+    assert [(block.first, len(block.X)) for block in result] == [(1, 1), (3, 2)]
 
 
 def test_folders_are_classes_only_where_one_is_called_as_a_class(tmp_path):

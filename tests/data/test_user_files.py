@@ -52,10 +52,10 @@ def table(tmp_path, name="data.csv", frame=ROWS, **options):
     ],
 )
 def test_a_table_is_read_however_it_is_written(tmp_path, name, options):
-    own = read(table(tmp_path, name, **options), TARGET)
-    assert_frame_equal(own.X, ROWS.drop("kind"))
-    assert own.y.tolist() == ["flat", "house", "flat", "house"]
-    assert own.notes == ()
+    given_rows = read(table(tmp_path, name, **options), TARGET)
+    assert_frame_equal(given_rows.X, ROWS.drop("kind"))
+    assert given_rows.y.tolist() == ["flat", "house", "flat", "house"]
+    assert given_rows.notes == ()
 
 
 def test_types_are_found_by_looking_at_every_row(tmp_path):
@@ -77,8 +77,8 @@ def test_types_are_found_by_looking_at_every_row(tmp_path):
 def test_classes_are_whole_numbers_or_words(tmp_path, values, classes, name):
     frame = pl.DataFrame({"x": [1, 2, 3], "kind": values})
     path = table(tmp_path, name, frame)
-    found = read(path, TARGET).y
-    assert found.tolist() == classes
+    result = read(path, TARGET).y
+    assert result.tolist() == classes
     # Read again as a later file is, every label finds its class.
     known = sorted(set(classes))
     (block,) = blocks(path, Inputs(("x",), ("x",)), TARGET)
@@ -95,26 +95,26 @@ def test_labels_that_are_no_class_are_told_apart():
 
 
 def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
-    own = read(written(tmp_path, "x,kind\n1,a\n2,\n3,b\n"), TARGET)
-    assert own.X["x"].to_list() == [1, 3]
-    assert own.notes == ("1 row has no value in 'kind' and cannot be learned from.",)
+    given_rows = read(written(tmp_path, "x,kind\n1,a\n2,\n3,b\n"), TARGET)
+    assert given_rows.X["x"].to_list() == [1, 3]
+    assert given_rows.notes == ("1 row has no value in 'kind' and cannot be learned from.",)
 
 
 def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
     path = written(tmp_path, "code,zip,kind\n007,01,a\n012,02,b\n007,01,a\n")
-    own = read(path, Roles("kind", groups="zip", categories=("code",)))
-    assert own.groups.to_list() == ["01", "02", "01"]
-    assert own.groups.name == "zip"
-    assert own.X["code"].to_list() == ["007", "012", "007"]
+    given_rows = read(path, Roles("kind", groups="zip", categories=("code",)))
+    assert given_rows.groups.to_list() == ["01", "02", "01"]
+    assert given_rows.groups.name == "zip"
+    assert given_rows.X["code"].to_list() == ["007", "012", "007"]
     inputs = Inputs(("code", "zip"))
     (block,) = blocks(path, inputs, Roles("kind", groups="zip"))
-    assert_frame_equal(block.X, own.X)
-    assert block.groups.to_list() == own.groups.to_list()
+    assert_frame_equal(block.X, given_rows.X)
+    assert block.groups.to_list() == given_rows.groups.to_list()
 
 
 def test_the_target_as_group_means_each_class(tmp_path):
-    own = read(table(tmp_path), Roles("kind").grouped_by("kind"))
-    assert own.groups is None
+    given_rows = read(table(tmp_path), Roles("kind").grouped_by("kind"))
+    assert given_rows.groups is None
     assert Roles("kind").grouped_by("kind").by_class
     assert Roles().grouped_by("y").by_class
     # Of a table with another target, y is a column like any other.
@@ -123,10 +123,10 @@ def test_the_target_as_group_means_each_class(tmp_path):
 
 
 def test_some_of_the_rows(tmp_path):
-    own = read(table(tmp_path), Roles("kind", groups="rooms")).take(np.array([3, 0]))
-    assert own.X["height"].to_list() == [4.0, 1.5]
-    assert own.y.tolist() == ["house", "flat"]
-    assert own.groups.to_list() == ["4", "1"]
+    given_rows = read(table(tmp_path), Roles("kind", groups="rooms")).take(np.array([3, 0]))
+    assert given_rows.X["height"].to_list() == [4.0, 1.5]
+    assert given_rows.y.tolist() == ["house", "flat"]
+    assert given_rows.groups.to_list() == ["4", "1"]
 
 
 def test_columns_that_tell_nothing_are_noted(tmp_path):
@@ -140,9 +140,9 @@ def test_columns_that_tell_nothing_are_noted(tmp_path):
             "kind": ["a", "b"] * (n // 2),
         }
     )
-    own = read(table(tmp_path, frame=frame), TARGET)
-    assert own.X.columns == ["id", "number", "x"]
-    about_id, about_number, about_nothing = own.notes
+    given_rows = read(table(tmp_path, frame=frame), TARGET)
+    assert given_rows.X.columns == ["id", "number", "x"]
+    about_id, about_number, about_nothing = given_rows.notes
     assert "column 'id' is different in every row" in about_id
     assert "--drop 'id'" in about_id
     assert "'number'" in about_number
@@ -367,15 +367,15 @@ NAMES = np.array(["a", "b", "a", "b", "a"])
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_an_archive(tmp_path, order, save):
     save(tmp_path / "d.npz", X=np.asarray(IMAGES, order=order), y=NAMES, site=[1, 1, 2, 2, 2])
-    own = read(tmp_path / "d.npz", Roles(groups="site"))
-    assert (own.X == IMAGES).all()
-    assert own.y.tolist() == NAMES.tolist()
-    assert own.groups.to_list() == ["1", "1", "2", "2", "2"]
+    given_rows = read(tmp_path / "d.npz", Roles(groups="site"))
+    assert (given_rows.X == IMAGES).all()
+    assert given_rows.y.tolist() == NAMES.tolist()
+    assert given_rows.groups.to_list() == ["1", "1", "2", "2", "2"]
     parts = list(blocks(tmp_path / "d.npz", Inputs(), Roles(groups="site"), rows=2))
     assert [len(part.X) for part in parts] == [2, 2, 1]
     assert (np.concatenate([part.X for part in parts]) == IMAGES).all()
     assert pl.concat([part.labels for part in parts]).to_list() == NAMES.tolist()
-    assert pl.concat([part.groups for part in parts]).to_list() == own.groups.to_list()
+    assert pl.concat([part.groups for part in parts]).to_list() == given_rows.groups.to_list()
 
 
 def test_a_pair_of_array_files(tmp_path):
@@ -383,8 +383,8 @@ def test_a_pair_of_array_files(tmp_path):
     np.save(tmp_path / "y.npy", NAMES.astype("S"))
     (tmp_path / "y.csv").write_text("kind\n" + "\n".join(NAMES))
     for labels in ("y.npy", "y.csv"):
-        own = read(tmp_path / "x.npy", Roles(labels=tmp_path / labels))
-        assert own.y.tolist() == NAMES.tolist()
+        given_rows = read(tmp_path / "x.npy", Roles(labels=tmp_path / labels))
+        assert given_rows.y.tolist() == NAMES.tolist()
 
 
 def objects(path):
@@ -453,16 +453,16 @@ def test_a_table_for_arrays_and_the_reverse_are_refused(tmp_path):
 
 
 def test_a_dataset_by_name():
-    own = read("digits", Roles())
-    assert own.X.shape == (1797, 8, 8, 1)
-    assert set(own.y) == set("0123456789")
-    assert own.origin["dataset"] == "digits"
+    given_rows = read("digits", Roles())
+    assert given_rows.X.shape == (1797, 8, 8, 1)
+    assert set(given_rows.y) == set("0123456789")
+    assert given_rows.origin["dataset"] == "digits"
     with pytest.raises(DataError, match="has no column 'site'"):
         read("digits", Roles(groups="site"))
 
 
 def test_a_long_label_makes_no_other_row_longer(tmp_path):
     rows = "".join(f"{i},{'a' * 100_000 if i == 7 else 'b'}\n" for i in range(2000))
-    own = read(written(tmp_path, "x,kind\n" + rows), TARGET)
-    assert own.y.nbytes < 100_000
-    assert own.y[7] == "a" * 100_000
+    given_rows = read(written(tmp_path, "x,kind\n" + rows), TARGET)
+    assert given_rows.y.nbytes < 100_000
+    assert given_rows.y[7] == "a" * 100_000

@@ -53,7 +53,11 @@ def test_rows_by_hand():
 
 def test_without_cross_entropy_there_is_no_change():
     assert {row["change"] for row in tables.rows([OTHER])} == {None}
-    assert tables.tables([OTHER])[0].cells[0][3] == "1.500 ± 0.050"
+    (table, _) = tables.tables([OTHER])
+    assert table.cells[0][3] == "1.500 ± 0.050"
+    assert table.title.endswith("± deviation over trials")
+    (table, _) = tables.tables([BASELINE, OTHER])
+    assert table.title.endswith("± deviation over trials; change to cross-entropy")
 
 
 def test_a_table_for_each_alpha_by_hand():
@@ -98,6 +102,6 @@ def test_markdown():
 
 
 def test_csv_holds_the_rows():
-    found = list(csv.DictReader(io.StringIO(tables.as_csv([BASELINE, OTHER]))))
-    assert len(found) == 6
-    assert float(found[3]["change"]) == pytest.approx(-0.25)
+    result = list(csv.DictReader(io.StringIO(tables.as_csv([BASELINE, OTHER]))))
+    assert len(result) == 6
+    assert float(result[3]["change"]) == pytest.approx(-0.25)

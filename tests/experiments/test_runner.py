@@ -197,11 +197,11 @@ def test_a_killed_run_goes_on_and_ends_in_the_same_record(tmp_path, steps):
     ) as child:
         assert any(int(line) == 5 for line in child.stdout)
         child.send_signal(signal.SIGKILL)
-    asked = small(40, objective=CONFORMAL)
-    assert Store(place).get(asked) is None
-    resumed = run(asked, Workspace(Store(place), place / "runs", display=steps))
+    specification = small(40, objective=CONFORMAL)
+    assert Store(place).get(specification) is None
+    resumed = run(specification, Workspace(Store(place), place / "runs", display=steps))
     assert steps.steps[1][1] > 4
-    undisturbed = run(asked, Workspace(Store(tmp_path), tmp_path / "runs"))
+    undisturbed = run(specification, Workspace(Store(tmp_path), tmp_path / "runs"))
     assert without_times(resumed) == without_times(undisturbed)
 
 

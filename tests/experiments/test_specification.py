@@ -49,7 +49,10 @@ def changed(value):
 def test_every_field_changes_the_digest():
     others = list(changed(SPECIFICATION))
     assert len(others) == 2 + 8 + 5
-    assert len({digest(one) for one in [SPECIFICATION, *others]}) == len(others) + 1
+    assert (
+        len({digest(specification) for specification in [SPECIFICATION, *others]})
+        == len(others) + 1
+    )
 
 
 def test_there_and_back_through_json():
@@ -80,7 +83,7 @@ def test_values_may_be_given_and_are_kept_as_data():
 
 
 def test_results_of_cross_entropy_keep_the_names_of_version_0_1(tmp_path):
-    one = dataclasses.replace(SPECIFICATION, method="cross-entropy")
-    assert one.to_json()["method"] == "baseline"
-    assert Specification.from_json(one.to_json()) == one
-    assert Store(tmp_path).path(one).name.startswith("baseline-")
+    specification = dataclasses.replace(SPECIFICATION, method="cross-entropy")
+    assert specification.to_json()["method"] == "baseline"
+    assert Specification.from_json(specification.to_json()) == specification
+    assert Store(tmp_path).path(specification).name.startswith("baseline-")

@@ -8,10 +8,10 @@ from conftr.experiments.statistics import spread, summarise
 
 def test_spread_by_hand():
     # Trials' means 2 and 4: mean 3, deviation sqrt(2). Splits' deviations sqrt(2) and 2 sqrt(2).
-    found = spread(np.array([[1.0, 3.0], [2.0, 6.0]]))
-    assert found["mean"] == 3
-    assert found["std_trials"] == pytest.approx(2**0.5, abs=1e-6)
-    assert found["std_splits"] == pytest.approx(1.5 * 2**0.5, abs=1e-6)
+    result = spread(np.array([[1.0, 3.0], [2.0, 6.0]]))
+    assert result["mean"] == 3
+    assert result["std_trials"] == pytest.approx(2**0.5, abs=1e-6)
+    assert result["std_splits"] == pytest.approx(1.5 * 2**0.5, abs=1e-6)
 
 
 def test_one_trial_or_split_has_no_deviation():
@@ -45,22 +45,22 @@ def test_summary_by_hand():
         [measured(1.0), measured(2.0, consistent=False)],
         [measured(3.0), measured(4.0, class_inefficiency=[4.0, 7.0])],
     ]
-    found = summarise(rows)
-    assert found["inefficiency"]["mean"] == 2.5
-    assert found["inefficiency"]["std_trials"] == pytest.approx(2**0.5, abs=1e-6)
-    assert found["consistent"] == 0.75
-    assert found["class_inefficiency"] == [2.5, 7.0]
-    assert found["class_coverage"] == [1.0, None]
-    assert found["sizes"] == [0.25, 0.75, 0.0]
-    assert found["groups"]["some"]["inefficiency"]["mean"] == 5
-    assert found["groups"]["some"]["leaving"]["mean"] == 0.25
-    assert found["groups"]["some"]["entering"]["mean"] == 0.5
-    assert found["groups"]["none"]["inefficiency"] is None
-    assert found["groups"]["none"]["coverage"] is None
-    assert found["groups"]["none"]["leaving"] is None
-    assert found["groups"]["none"]["entering"]["mean"] == 0.5
-    assert found["coverage_confusion"] == [[0.625, 0.0], [0.0, 0.5]]
-    assert found["splits"]["inefficiency"] == [[1.0, 2.0], [3.0, 4.0]]
+    result = summarise(rows)
+    assert result["inefficiency"]["mean"] == 2.5
+    assert result["inefficiency"]["std_trials"] == pytest.approx(2**0.5, abs=1e-6)
+    assert result["consistent"] == 0.75
+    assert result["class_inefficiency"] == [2.5, 7.0]
+    assert result["class_coverage"] == [1.0, None]
+    assert result["sizes"] == [0.25, 0.75, 0.0]
+    assert result["groups"]["some"]["inefficiency"]["mean"] == 5
+    assert result["groups"]["some"]["leaving"]["mean"] == 0.25
+    assert result["groups"]["some"]["entering"]["mean"] == 0.5
+    assert result["groups"]["none"]["inefficiency"] is None
+    assert result["groups"]["none"]["coverage"] is None
+    assert result["groups"]["none"]["leaving"] is None
+    assert result["groups"]["none"]["entering"]["mean"] == 0.5
+    assert result["coverage_confusion"] == [[0.625, 0.0], [0.0, 0.5]]
+    assert result["splits"]["inefficiency"] == [[1.0, 2.0], [3.0, 4.0]]
 
 
 def test_a_matrix_of_many_classes_is_not_kept():

@@ -14,11 +14,11 @@ def record_of(specification, **more):
 
 
 def test_a_record_is_found_by_its_specification(tmp_path):
-    store, one = Store(tmp_path), small()
-    assert store.get(one) is None
-    path = store.put(record_of(one, value=1))
-    assert path == tmp_path / "records" / "digits" / f"small-{one.name}.json"
-    assert store.get(one)["value"] == 1
+    store, specification = Store(tmp_path), small()
+    assert store.get(specification) is None
+    path = store.put(record_of(specification, value=1))
+    assert path == tmp_path / "records" / "digits" / f"small-{specification.name}.json"
+    assert store.get(specification)["value"] == 1
     assert store.get(small(epochs=3)) is None
 
 
@@ -34,8 +34,8 @@ def test_find_by_fields(tmp_path):
     for epochs in (2, 3):
         for seed in (0, 1):
             store.put(record_of(small(epochs, seed=seed), epochs=epochs, seed=seed))
-    found = store.find(lambda s: s.training.plan["epochs"] == 3 and s.training.seed == 1)
-    assert [(record["epochs"], record["seed"]) for record in found] == [(3, 1)]
+    result = store.find(lambda s: s.training.plan["epochs"] == 3 and s.training.seed == 1)
+    assert [(record["epochs"], record["seed"]) for record in result] == [(3, 1)]
     assert len(list(store)) == 4
 
 

@@ -29,26 +29,30 @@ def test_nothing_stored_is_lost():
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_is_named_by_the_digest_of_its_specification(name):
     record = json.loads((RESULTS / name).read_text())
-    found = Specification.from_json(record["specification"])
-    assert found.name == record["name"]
-    assert Store(RESULTS).path(found) == RESULTS / name
+    result = Specification.from_json(record["specification"])
+    assert result.name == record["name"]
+    assert Store(RESULTS).path(result) == RESULTS / name
 
 
 def test_the_paper_asks_for_these_records():
     """All but three of estimators that are no longer asked for."""
-    asked = {Store(RESULTS).path(one) for one in runs(EXHIBITS.values())}
-    rest = {name for name in RECORDS if RESULTS / name not in asked}
+    paths = {Store(RESULTS).path(run) for run in runs(EXHIBITS.values())}
+    rest = {name for name in RECORDS if RESULTS / name not in paths}
     assert len(rest) == 3
     assert all("quantile3" in name for name in rest)
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name.startswith("sweeps/")])
 def test_a_sweep_is_named_by_the_digest_of_what_it_tries(name):
-    found = json.loads((RESULTS / name).read_text())["sweep"]
-    grid = {setting: tuple(values) for setting, values in found["grid"].items()}
-    stages = tuple(Stage(**one) for one in found["stages"])
-    shared = settings_of(found["dataset"]).shared
-    method, alpha, score = shown_method(found["method"]), found["alpha"], found["score"].lower()
+    content = json.loads((RESULTS / name).read_text())["sweep"]
+    grid = {setting: tuple(values) for setting, values in content["grid"].items()}
+    stages = tuple(Stage(**stage) for stage in content["stages"])
+    shared = settings_of(content["dataset"]).shared
+    method, alpha, score = (
+        shown_method(content["method"]),
+        content["alpha"],
+        content["score"].lower(),
+    )
     file = SettingsFile(shared, {method: grid}, (), (alpha,), score, stages)
-    (sweep,) = sweeps(file, found["dataset"], {}, alpha=alpha)
+    (sweep,) = sweeps(file, content["dataset"], {}, alpha=alpha)
     assert path_of(sweep, Store(RESULTS)) == RESULTS / name

@@ -82,9 +82,9 @@ def test_calibration_and_test_examples_are_not_even_there(workspace):
 
 def test_the_models_of_a_sweep_would_not_survive_the_poison(workspace):
     """What the first test relies on."""
-    asked = replace(small(), trials=1)
+    specification = replace(small(), trials=1)
     with pytest.raises(ValueError, match="must be finite"):
-        run(asked, replace(workspace, load=poisoned))
+        run(specification, replace(workspace, load=poisoned))
 
 
 def test_every_configuration_has_a_score_and_the_best_goes_on(swept):
@@ -177,8 +177,8 @@ def test_failures_come_last_and_are_told(workspace, steps):
 def test_methods_are_swept_side_by_side(swept, there):
     grid = {"batch_size": (400,), "learning_rate": (1,)}
     plain = replace(SWEEP, method="cross-entropy", grid=grid, stages=(Stage(0.02),))
-    one, other = run_sweeps([SWEEP, plain], there)
-    assert one == swept
+    first, other = run_sweeps([SWEEP, plain], there)
+    assert first == swept
     assert outcome(plain, other)["method"] == "cross-entropy"
     assert other["sweep"]["method"] == "baseline"  # as version 0.1 stored it
 
@@ -192,12 +192,12 @@ def test_what_was_found_is_a_settings_file(swept, there):
 
 def test_the_cost_is_counted_before_it_is_paid(swept, there, workspace, steps):
     new = measurements(replace(workspace, load=poisoned))
-    found = cost([SWEEP], new, Here(), steps)
-    assert found.configurations == 8
-    assert found.programs == 2
-    assert found.epochs == 8 * 2 + 2 * 2 * 4
-    assert found.seconds > 0
-    assert "8 configurations" in found.words()
+    result = cost([SWEEP], new, Here(), steps)
+    assert result.configurations == 8
+    assert result.programs == 2
+    assert result.epochs == 8 * 2 + 2 * 2 * 4
+    assert result.seconds > 0
+    assert "8 configurations" in result.words()
     assert steps.steps[-1] == ("timing the programs", 4, 4)
     assert without_record([SWEEP], there.store) == []
     assert cost([], measurements(there), Here()).epochs == 0

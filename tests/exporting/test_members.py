@@ -7,7 +7,7 @@ import pytest
 from conftr.classifier.cross_fitting import divide
 from conftr.classifier.head import Head, mean
 from conftr.classifier.stack import Stack
-from conftr.exporting import checking, rows, stacks
+from conftr.exporting import checking, inputs, stacks
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.members.boosted import Boosted
 from conftr.members.forest import EXTRA, RANDOM, Forest
@@ -24,7 +24,7 @@ def said_by(stack, x, classes):
     graph = Graph()
     logs = log_softmax(graph, stacks.logits(graph, stack, classes))
     graph.output("logs", logs, np.float64, ["rows", classes])
-    return checking.session(graph.model({})).run(["logs"], rows.feeds(stack.reader, x))[0]
+    return checking.session(graph.model({})).run(["logs"], inputs.feeds(stack.reader, x))[0]
 
 
 def numbers(n, seed, classes=4):
@@ -82,9 +82,9 @@ def member(request):
 
 @pytest.mark.parametrize("kind", [numbers, table], ids=["numbers", "table"])
 def test_the_graph_says_what_the_member_says(member, kind):
-    one = fitted(member, *kind(300, 0))[0]
+    fitted_member = fitted(member, *kind(300, 0))[0]
     new, y = table(400, 1, odd=True) if kind is table else numbers(400, 1)
-    stack = Stack((one,), None)
+    stack = Stack((fitted_member,), None)
     logs = said_by(stack, new, int(y.max()) + 1)
     expected = stack.logits(new)
     expected = expected - np.log(np.exp(expected).sum(axis=1, keepdims=True))
@@ -95,19 +95,19 @@ def test_trees_are_exact():
     pytest.importorskip("lightgbm", reason="boosted trees are LightGBM's")
     x, y = numbers(300, 0)
     for member in (FOREST, Boosted(rounds=6)):
-        one = fitted(member, x, y)[0]
+        fitted_member = fitted(member, x, y)[0]
         # Thresholds themselves are asked about, where a bit decides.
-        asked = np.concatenate([x, np.nextafter(x, np.inf), x.astype(np.float32)])
-        logs = said_by(Stack((one,), None), asked, 4)
-        expected = one.logits(asked)
+        new_rows = np.concatenate([x, np.nextafter(x, np.inf), x.astype(np.float32)])
+        logs = said_by(Stack((fitted_member,), None), new_rows, 4)
+        expected = fitted_member.logits(new_rows)
         expected -= np.log(np.exp(expected).sum(axis=1, keepdims=True))
         np.testing.assert_allclose(logs, expected, atol=1e-12)
 
 
 def test_classes_that_a_fold_lacks_have_their_floor(member):
     x, y = numbers(60, 0, classes=3)
-    one = fitted(member, x, y, classes=4)[0]
-    stack = Stack((one,), None)
+    fitted_member = fitted(member, x, y, classes=4)[0]
+    stack = Stack((fitted_member,), None)
     logs, expected = said_by(stack, x, 4), stack.logits(x)
     expected = expected - np.log(np.exp(expected).sum(axis=1, keepdims=True))
     np.testing.assert_allclose(logs, expected, atol=2e-5)
@@ -117,14 +117,19 @@ def test_classes_that_a_fold_lacks_have_their_floor(member):
 @pytest.mark.parametrize("with_matrix", [False, True])
 def test_a_stack_with_its_head(classes, with_matrix):
     x, y = numbers(300, 0, classes)
-    members = tuple(one for m in (FOREST, LEAVES, Logistic()) for one in fitted(m, x, y))
+    members = tuple(
+        fitted_member for m in (FOREST, LEAVES, Logistic()) for fitted_member in fitted(m, x, y)
+    )
     rng, head = np.random.default_rng(0), mean(3)
     if with_matrix:
         matrix = rng.normal(size=(classes, classes)) / 9
         head = Head("made up", rng.random(3), rng.normal(size=classes), matrix)
     # Members share the rows, as in a classifier, and so their reader.
     first = members[0].reader
-    members = tuple(type(one)(one.name, first, one.models) for one in members)
+    members = tuple(
+        type(fitted_member)(fitted_member.name, first, fitted_member.models)
+        for fitted_member in members
+    )
     stack = Stack(members, head)
     new = numbers(300, 1, classes)[0]
     expected = stack.logits(new)
@@ -132,7 +137,7 @@ def test_a_stack_with_its_head(classes, with_matrix):
     np.testing.assert_allclose(said_by(stack, new, classes), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("member", [FOREST, LEAVES, Logistic()], ids=lambda one: one.name)
+@pytest.mark.parametrize("member", [FOREST, LEAVES, Logistic()], ids=lambda item: item.name)
 def test_pixels_are_columns_to_what_is_no_network(member):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 90).astype(np.int32)
@@ -158,8 +163,8 @@ def test_images(shape, architecture):
         batch_size=30,
         learning_rate=0.01,
     )
-    one = fitted(network, x, y)[0]
-    stack = Stack((one,), None)
+    fitted_member = fitted(network, x, y)[0]
+    stack = Stack((fitted_member,), None)
     expected = stack.logits(x)
     expected = expected - np.log(np.exp(expected).sum(axis=1, keepdims=True))
     np.testing.assert_allclose(said_by(stack, x, 3), expected, atol=1e-4)

@@ -14,9 +14,9 @@ pytest.importorskip("onnxruntime", reason="exports are compared in onnxruntime")
 def run(build, logits, **more):
     graph = Graph()
     x = graph.input("x", np.float64, ["rows", logits.shape[1]])
-    found = build(graph, x)
+    result = build(graph, x)
     kind = np.bool_ if more else np.float64
-    graph.output("y", found, kind, ["rows", logits.shape[1]])
+    graph.output("y", result, kind, ["rows", logits.shape[1]])
     return checking.session(graph.model({})).run(None, {"x": logits})[0]
 
 
@@ -26,8 +26,8 @@ def test_scores_are_those_of_conftr(score, spread, rng):
     logits = rng.normal(size=(500, 7)) * spread
     logits[:50] = np.round(logits[:50])  # some tie
     logits[50:60] = logits[50:60, :1]  # all tie
-    found, expected = run(scoring.SCORES[score], logits), score(logits)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    result, expected = run(scoring.SCORES[score], logits), score(logits)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("score", [conftr.thr, conftr.aps, conftr.raps], ids=lambda s: s.__name__)
@@ -39,8 +39,8 @@ def test_sets_of_sharp_logits_are_those_of_conftr(score, rng):
         tau = conftr.calibrate(logits[:2000], labels[:2000], alpha, score=score)
 
         def sets(graph, x, tau=tau):
-            own = scoring.SCORES[score](graph, x)
-            return scoring.reached(graph, own, graph.constant([[tau]]), 0.0)
+            graph_scores = scoring.SCORES[score](graph, x)
+            return scoring.reached(graph, graph_scores, graph.constant([[tau]]), 0.0)
 
         expected = conftr.predict_set(logits[2000:], tau, score=score)
         np.testing.assert_array_equal(run(sets, logits[2000:], sets=True), expected)
@@ -54,15 +54,15 @@ def test_sets_only_grow_where_rounding_decides_the_ranks(score, rng):
     tau = conftr.calibrate(logits, labels, 0.3, score=score)
 
     def sets(graph, x):
-        own = scoring.SCORES[score](graph, x, rounding)
-        return scoring.reached(graph, own, graph.constant([[tau]]), 1e-4)
+        graph_scores = scoring.SCORES[score](graph, x, rounding)
+        return scoring.reached(graph, graph_scores, graph.constant([[tau]]), 1e-4)
 
-    found = run(sets, logits, sets=True)
-    np.testing.assert_array_equal(found, conftr.predict_set(logits, tau, score=score))
-    np.testing.assert_array_equal(run(sets, moved, sets=True), found)
+    result = run(sets, logits, sets=True)
+    np.testing.assert_array_equal(result, conftr.predict_set(logits, tau, score=score))
+    np.testing.assert_array_equal(run(sets, moved, sets=True), result)
     changed = conftr.predict_set(moved, tau, score=score)
-    assert (found & ~changed).any()
-    assert not (changed & ~found).any()
+    assert (result & ~changed).any()
+    assert not (changed & ~result).any()
 
 
 @pytest.mark.parametrize("tau", [-np.inf, -1e31, -3.5, -1e-3, -1e-9, 0.0, 2.0])
@@ -70,7 +70,7 @@ def test_thresholds_are_lowered_as_conftr_lowers_them(tau):
     low = lowered(tau)
     values = np.array([[low, np.nextafter(low, -np.inf), tau]])
     values = np.maximum(values, -1e300)  # no score is -inf
-    found = run(
+    result = run(
         lambda graph, x: scoring.reached(graph, x, graph.constant([[tau]]), 0.0), values, sets=True
     )
-    np.testing.assert_array_equal(found, values >= low)
+    np.testing.assert_array_equal(result, values >= low)

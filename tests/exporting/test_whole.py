@@ -11,7 +11,7 @@ import conftr
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.exporting import checking, whole
 from conftr.exporting.graph import ExportError
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from conftr.members import Forest, Logistic, Logits, Probabilities
 from conftr.members.network import Network
 
@@ -43,63 +43,65 @@ def opened(path):
     return checking.session(path.read_bytes())
 
 
-def asked(clf, session, rows, **more):
+def exported(clf, session, rows, **more):
     given = feeds(clf.candidates_[0].stack.reader, rows) | more
     return dict(zip(("sets", "log_probabilities", "size"), session.run(None, given), strict=True))
 
 
 def test_the_file_makes_the_sets_of_the_classifier(clf, tmp_path):
     path = conftr.export(clf, tmp_path / "model.onnx")
-    found = asked(clf, opened(path), NEW)
-    np.testing.assert_array_equal(found["sets"], clf.predict_set(NEW))
-    np.testing.assert_array_equal(found["size"], clf.predict_set(NEW).sum(axis=1))
+    result = exported(clf, opened(path), NEW)
+    np.testing.assert_array_equal(result["sets"], clf.predict_set(NEW))
+    np.testing.assert_array_equal(result["size"], clf.predict_set(NEW).sum(axis=1))
     np.testing.assert_allclose(
-        np.exp(found["log_probabilities"]), clf.predict_proba(NEW), atol=1e-5
+        np.exp(result["log_probabilities"]), clf.predict_proba(NEW), atol=1e-5
     )
-    one = asked(clf, opened(path), NEW[:1])
-    np.testing.assert_array_equal(one["sets"], clf.predict_set(NEW[:1]))
+    item = exported(clf, opened(path), NEW[:1])
+    np.testing.assert_array_equal(item["sets"], clf.predict_set(NEW[:1]))
 
 
 def test_it_tells_what_it_is(clf, tmp_path):
     path = conftr.export(clf, tmp_path / "m.onnx", alpha=0.05, metadata={"license": "CC BY 4.0"})
-    told = opened(path).get_modelmeta().custom_metadata_map
-    assert json.loads(told["classes"]) == ["cat", "dog", "eel"]
-    assert json.loads(told["alpha"]) == 0.05
-    assert json.loads(told["n_calibration"]) == clf.n_calibration_
-    assert json.loads(told["columns"]) == {"numbers": ["x", "w"], "categories": ["site"]}
-    assert json.loads(told["thresholds"])["0.05"] == {"all": clf.calibration_.thresholds(0.05)[0]}
-    assert told["license"] == "CC BY 4.0"
+    metadata = opened(path).get_modelmeta().custom_metadata_map
+    assert json.loads(metadata["classes"]) == ["cat", "dog", "eel"]
+    assert json.loads(metadata["alpha"]) == 0.05
+    assert json.loads(metadata["n_calibration"]) == clf.n_calibration_
+    assert json.loads(metadata["columns"]) == {"numbers": ["x", "w"], "categories": ["site"]}
+    assert json.loads(metadata["thresholds"])["0.05"] == {
+        "all": clf.calibration_.thresholds(0.05)[0]
+    }
+    assert metadata["license"] == "CC BY 4.0"
 
 
 def test_another_alpha_needs_no_other_file(clf, tmp_path):
     session = opened(conftr.export(clf, tmp_path / "model.onnx"))
-    told = json.loads(session.get_modelmeta().custom_metadata_map["thresholds"])
-    found = asked(clf, session, NEW, thresholds=np.array([[told["0.02"]["all"]]]))
-    np.testing.assert_array_equal(found["sets"], clf.predict_set(NEW, alpha=0.02))
+    content = json.loads(session.get_modelmeta().custom_metadata_map["thresholds"])
+    result = exported(clf, session, NEW, thresholds=np.array([[content["0.02"]["all"]]]))
+    np.testing.assert_array_equal(result["sets"], clf.predict_set(NEW, alpha=0.02))
 
 
 def test_without_a_default_thresholds_must_be_given(clf, tmp_path):
     session = opened(conftr.export(clf, tmp_path / "model.onnx", default=False))
-    assert "thresholds" in {one.name for one in session.get_inputs()}
-    found = asked(clf, session, NEW, thresholds=clf.thresholds_[None, :])
-    np.testing.assert_array_equal(found["sets"], clf.predict_set(NEW))
+    assert "thresholds" in {node.name for node in session.get_inputs()}
+    result = exported(clf, session, NEW, thresholds=clf.thresholds_[None, :])
+    np.testing.assert_array_equal(result["sets"], clf.predict_set(NEW))
     with pytest.raises(ValueError, match="thresholds"):
-        asked(clf, session, NEW)
+        exported(clf, session, NEW)
 
 
 def test_thresholds_by_class_and_by_group(tmp_path):
     clf = ConformalClassifier(alpha=0.1, members=[Forest(trees=5)], random_state=0)
     clf.fit(X, Y, groups="class")
     session = opened(conftr.export(clf, tmp_path / "model.onnx"))
-    np.testing.assert_array_equal(asked(clf, session, NEW)["sets"], clf.predict_set(NEW))
+    np.testing.assert_array_equal(exported(clf, session, NEW)["sets"], clf.predict_set(NEW))
     groups, new = X["site"].to_numpy(), NEW["site"].to_numpy()
     clf.fit(X, Y, groups=groups)
     session = opened(conftr.export(clf, tmp_path / "model.onnx"))
-    own = clf.predict_set(NEW, new)
-    assert (asked(clf, session, NEW)["sets"] >= own).all()  # the default is for every group
+    expected = clf.predict_set(NEW, new)
+    assert (exported(clf, session, NEW)["sets"] >= expected).all()  # the default is for every group
     taus = dict(zip(clf.calibration_.names, clf.thresholds_, strict=True))
-    exact = asked(clf, session, NEW, thresholds=np.array([[taus[name]] for name in new]))
-    np.testing.assert_array_equal(exact["sets"], own)
+    exact = exported(clf, session, NEW, thresholds=np.array([[taus[name]] for name in new]))
+    np.testing.assert_array_equal(exact["sets"], expected)
 
 
 @pytest.mark.parametrize("score", ["aps", "raps", "thr_probs"])
@@ -107,7 +109,7 @@ def test_other_scores(score, tmp_path):
     clf = ConformalClassifier(alpha=0.1, members=[Logistic()], score=score, random_state=0)
     clf.fit(X, Y)
     session = opened(conftr.export(clf, tmp_path / "model.onnx", rows=X))
-    np.testing.assert_array_equal(asked(clf, session, NEW)["sets"], clf.predict_set(NEW))
+    np.testing.assert_array_equal(exported(clf, session, NEW)["sets"], clf.predict_set(NEW))
 
 
 @pytest.mark.parametrize("kind", [Probabilities, Logits])
@@ -119,7 +121,7 @@ def test_outputs_of_another_system(kind, tmp_path):
     clf = ConformalClassifier(alpha=0.1, members=kind(NAMES.tolist()), random_state=0)
     clf.fit(x[:200], NAMES[p[:200].argmax(axis=1)])
     session = opened(conftr.export(clf, tmp_path / "model.onnx"))
-    np.testing.assert_array_equal(asked(clf, session, x[200:])["sets"], clf.predict_set(x[200:]))
+    np.testing.assert_array_equal(exported(clf, session, x[200:])["sets"], clf.predict_set(x[200:]))
 
 
 def test_a_saved_classifier_exports_as_the_one_that_was_fitted(clf, tmp_path):
@@ -136,9 +138,11 @@ def test_what_cannot_be_exported_is_refused(clf, tmp_path):
     other.fit(X.select(pl.col("x").fill_null(0), "w"), Y)
     with pytest.raises(ExportError, match="GaussianNB cannot be exported"):
         conftr.export(other, tmp_path / "model.onnx", rows=X.select(pl.col("x").fill_null(0), "w"))
-    own = ConformalClassifier(members=[Logistic()], score=lambda z: conftr.thr(z), random_state=0)
+    unsavable = ConformalClassifier(
+        members=[Logistic()], score=lambda z: conftr.thr(z), random_state=0
+    )
     with pytest.raises(ExportError, match="code of yours"):
-        conftr.export(own.fit(X, Y), tmp_path / "model.onnx")
+        conftr.export(unsavable.fit(X, Y), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -21,23 +21,25 @@ SHAPE = conftr.Shape(
 
 @pytest.mark.parametrize("spread", [0.1, 1, 20, 250])
 def test_they_are_followed_as_the_head_follows_them(spread, rng):
-    logits, own = rng.normal(size=(500, 7)) * spread, wishes_of(SHAPE, CLASSES)
+    logits, wished = rng.normal(size=(500, 7)) * spread, wishes_of(SHAPE, CLASSES)
     logits[:50] = np.round(logits[:50])  # some tie
     logits[50:60] = logits[50:60, :1]  # all tie
     np.testing.assert_allclose(
-        exported(own, logits), own.followed(log_softmax(logits)), rtol=1e-9, atol=1e-12
+        exported(wished, logits), wished.followed(log_softmax(logits)), rtol=1e-9, atol=1e-12
     )
 
 
 def test_ties_are_decided_alike_where_rounding_differs(rng):
-    logits, own = np.round(rng.normal(size=(500, 7)) * 2), wishes_of(SHAPE, CLASSES)
+    logits, wished = np.round(rng.normal(size=(500, 7)) * 2), wishes_of(SHAPE, CLASSES)
     moved = logits + rng.normal(size=logits.shape) * 1e-7
-    np.testing.assert_allclose(exported(own, moved), own.followed(log_softmax(logits)), atol=1e-5)
+    np.testing.assert_allclose(
+        exported(wished, moved), wished.followed(log_softmax(logits)), atol=1e-5
+    )
 
 
-def exported(own, logits):
+def exported(wished, logits):
     """What the graph makes of logits."""
     graph = Graph()
-    found = wishes.followed(graph, graph.input("x", np.float64, ["rows", 7]), own)
-    graph.output("y", found, np.float64, ["rows", 7])
+    followed = wishes.followed(graph, graph.input("x", np.float64, ["rows", 7]), wished)
+    graph.output("y", followed, np.float64, ["rows", 7])
     return checking.session(graph.model({})).run(None, {"x": logits})[0]

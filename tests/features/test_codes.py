@@ -54,12 +54,12 @@ def test_networks_see_whitened_numbers_and_spread_levels():
     reader = codes.learn(pd.DataFrame(TRAINING))
     matrix = reader.encode(pd.DataFrame(TRAINING))
     spread = Spread.learn(matrix, reader.levels)
-    found = spread.encode(matrix)
+    result = spread.encode(matrix)
     # The number, whether it is missing, then the levels b and a and whether they are missing.
-    np.testing.assert_array_equal(found[:, 1], [0, 0, 1, 0])
-    np.testing.assert_array_equal(found[:, 2:], [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
-    assert abs(found[[0, 1, 3], 0].mean()) < 1e-6
+    np.testing.assert_array_equal(result[:, 1], [0, 0, 1, 0])
+    np.testing.assert_array_equal(result[:, 2:], [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    assert abs(result[[0, 1, 3], 0].mean()) < 1e-6
     again = Spread.from_json(spread.to_json())
-    np.testing.assert_array_equal(again.encode(matrix), found)
+    np.testing.assert_array_equal(again.encode(matrix), result)
     unseen = reader.encode(pd.DataFrame(NEW))
     np.testing.assert_array_equal(spread.encode(unseen)[0, 2:], [0, 0, 0])

@@ -9,9 +9,9 @@ from conftr.features.encoders import Encoder, EncoderError
 def test_an_encoder_is_told_by_the_content_of_its_files(tmp_path):
     (tmp_path / "a").write_bytes(b"weights")
     (tmp_path / "b").write_bytes(b"words")
-    found = Encoder.of("mine", "numpy", [tmp_path / "a", tmp_path / "b"])
-    assert found == Encoder("mine", version("numpy"), hashlib.sha256(b"weightswords").hexdigest())
-    assert Encoder.from_json(found.to_json()) == found
+    result = Encoder.of("mine", "numpy", [tmp_path / "a", tmp_path / "b"])
+    assert result == Encoder("mine", version("numpy"), hashlib.sha256(b"weightswords").hexdigest())
+    assert Encoder.from_json(result.to_json()) == result
 
 
 def test_another_content_is_refused_and_another_version_of_the_same_is_not():

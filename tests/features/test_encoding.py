@@ -103,8 +103,8 @@ def test_libraries_agree():
 def test_unseen_levels_and_gaps(library):
     """An unseen level is 0 in every column; so is a gap where training had none."""
     encoding = features.learn(library({"with": ["a", None], "without": ["a", "b"]}))
-    found = encoding.encode(library({"with": ["new", None], "without": ["new", None]}))
-    np.testing.assert_array_equal(found, [[0, 0, 0, 0], [0, 1, 0, 0]])
+    result = encoding.encode(library({"with": ["new", None], "without": ["new", None]}))
+    np.testing.assert_array_equal(result, [[0, 0, 0, 0], [0, 1, 0, 0]])
 
 
 def test_a_block_without_values_is_all_missing():

@@ -39,9 +39,9 @@ def test_a_picture_has_the_same_features_alone_and_among_others():
 def test_grey_pictures_are_read_as_colours_of_grey():
     grey = PICTURES[:2, ..., 0]
     coloured = np.repeat(grey[..., None], 3, axis=3)
-    found = frozen_pictures.frozen_pictures((20, 24)).encode(grey)
+    result = frozen_pictures.frozen_pictures((20, 24)).encode(grey)
     same = frozen_pictures.frozen_pictures((20, 24, 3)).encode(coloured)
-    np.testing.assert_array_equal(found, same)
+    np.testing.assert_array_equal(result, same)
 
 
 def test_what_is_no_picture_as_in_fit_is_refused():
@@ -56,12 +56,12 @@ def test_what_is_no_picture_as_in_fit_is_refused():
 
 def test_another_encoder_is_refused():
     reader = frozen_pictures.frozen_pictures((20, 24, 3))
-    told = json.loads(json.dumps(reader.to_json()))
-    assert codes.from_json(told) is reader
+    content = json.loads(json.dumps(reader.to_json()))
+    assert codes.from_json(content) is reader
     assert pickle.loads(pickle.dumps(reader)) is reader
-    told["encoder"]["sha256"] = "0" * 64
+    content["encoder"]["sha256"] = "0" * 64
     with pytest.raises(EncoderError, match="install the first, or fit again"):
-        codes.from_json(told)
+        codes.from_json(content)
 
 
 def test_weights_are_kept_without_a_pickle(tmp_path, monkeypatch):
@@ -121,10 +121,10 @@ def test_larger_pictures_stay_files_and_are_saved_with_their_encoder(photos, tmp
 
 
 def test_how_far_reading_is_is_told_of_every_part(photos):
-    given, told = read(photos, Roles()), {}
+    given, messages = read(photos, Roles()), {}
 
     def progress(task, done, total):
-        told.setdefault(task, []).append((done, total))
+        messages.setdefault(task, []).append((done, total))
 
     clf = ConformalClassifier(
         0.2, members=OnFeatures(Logistic(100.0)), random_state=0, progress=progress
@@ -133,10 +133,10 @@ def test_how_far_reading_is_is_told_of_every_part(photos):
     evidence_of(clf, given.X[np.arange(9)], given.y[:9])
     words = frozen_pictures.frozen_pictures().words
     read_for = [f"{words} of {part} rows" for part in ("training", "calibration", "test")]
-    assert [task for task in told if task.startswith(words)] == read_for
+    assert [task for task in messages if task.startswith(words)] == read_for
     counts = [clf.n_train_, clf.n_calibration_, 9]
-    assert [told[task][-1] for task in read_for] == [(n, n) for n in counts]
-    assert told[read_for[2]] == [(8, 9), (9, 9)]
+    assert [messages[task][-1] for task in read_for] == [(n, n) for n in counts]
+    assert messages[read_for[2]] == [(8, 9), (9, 9)]
 
 
 def _with_another_encoder(model):

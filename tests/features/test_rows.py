@@ -29,17 +29,17 @@ TITANIC = """
 
 def titanic():
     counted = (line.split() for line in TITANIC.split(","))
-    found = [words[:3] for words in counted for _ in range(int(words[3]))]
-    return pl.DataFrame(found, schema=["class", "sex", "age"], orient="row")
+    results = [words[:3] for words in counted for _ in range(int(words[3]))]
+    return pl.DataFrame(results, schema=["class", "sex", "age"], orient="row")
 
 
 def test_a_row_is_the_same_in_any_library_and_order_of_columns():
     frame = pl.DataFrame(COLUMNS)
-    found = digests(frame)
-    assert len(set(found.tolist())) == 200
-    np.testing.assert_array_equal(digests(pd.DataFrame(COLUMNS)), found)
-    np.testing.assert_array_equal(digests(frame.select(sorted(COLUMNS, reverse=True))), found)
-    np.testing.assert_array_equal(digests(frame[::-1])[::-1], found)
+    result = digests(frame)
+    assert len(set(result.tolist())) == 200
+    np.testing.assert_array_equal(digests(pd.DataFrame(COLUMNS)), result)
+    np.testing.assert_array_equal(digests(frame.select(sorted(COLUMNS, reverse=True))), result)
+    np.testing.assert_array_equal(digests(frame[::-1])[::-1], result)
 
 
 @pytest.mark.parametrize("cells", [1, 7, 2**22])
@@ -51,7 +51,7 @@ def test_a_row_is_the_same_in_any_block(monkeypatch, cells):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         (np.array([[0.0, 1]]), np.array([[-0.0, True]])),
         (np.array([[3, 4]], np.uint8), np.array([[3, 4]], np.float32)),
@@ -61,8 +61,8 @@ def test_a_row_is_the_same_in_any_block(monkeypatch, cells):
         ([["a", 1], ["b", 2]], np.array([["a", 1], ["b", 2]], object).astype(str)),
     ],
 )
-def test_equal_rows_have_equal_digests(one, other):
-    np.testing.assert_array_equal(digests(one), digests(other))
+def test_equal_rows_have_equal_digests(first, other):
+    np.testing.assert_array_equal(digests(first), digests(other))
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_equal_rows_have_equal_digests(one, other):
     ],
 )
 def test_different_rows_have_different_digests(different):
-    found = digests(different)
-    assert len(set(found.tolist())) == len(found)
+    result = digests(different)
+    assert len(set(result.tolist())) == len(result)
 
 
 def latent(n, columns, levels, kinds, seed=0):

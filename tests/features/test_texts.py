@@ -70,9 +70,9 @@ def test_long_texts_are_told():
     [["one", None, "two"], np.array(["one", "two"]), pd.Series(["one", np.nan], dtype=object)],
 )
 def test_plain_texts_become_a_frame_of_one_column(rows):
-    found = texts.as_frame(rows)
-    assert found.columns == [texts.TEXT]
-    assert found[texts.TEXT][0] == "one"
+    result = texts.as_frame(rows)
+    assert result.columns == [texts.TEXT]
+    assert result[texts.TEXT][0] == "one"
 
 
 def test_what_is_no_texts_stays_as_it_is():
@@ -81,9 +81,9 @@ def test_what_is_no_texts_stays_as_it_is():
 
 
 def test_ngrams_weigh_by_hand():
-    found = Ngrams.learn(["red card", "red car", "blue"]).of_words
-    assert len(found.hashes) == 1  # only "red" is in two texts
-    np.testing.assert_allclose(found.weights, np.log(4 / 3) + 1)
+    result = Ngrams.learn(["red card", "red car", "blue"]).of_words
+    assert len(result.hashes) == 1  # only "red" is in two texts
+    np.testing.assert_allclose(result.weights, np.log(4 / 3) + 1)
     row = Ngrams.learn(["red card", "red car", "blue"]).encode(["red red card"]).toarray()
     assert row[0, 0] == 1.0  # alone among its kind, whatever it weighs
     letters = row[0, 1:]
@@ -92,19 +92,19 @@ def test_ngrams_weigh_by_hand():
 
 def test_ngrams_tell_words_from_pairs_and_pairs_by_their_order():
     learned = Ngrams.learn(["not good very bad", "not good very bad", "very good not bad"] * 2)
-    one, two = learned.encode(["not good", "good not"]).toarray()
-    assert not np.array_equal(one, two)
+    first, second = learned.encode(["not good", "good not"]).toarray()
+    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("kind", [Ngrams, Topics])
 def test_a_text_is_read_the_same_alone_and_among_others_and_after_being_written(kind):
-    said = [*SENTENCES, *ODD]
-    learned = kind.learn(said)
+    sentences = [*SENTENCES, *ODD]
+    learned = kind.learn(sentences)
     again = kind.from_json(learned.to_json())
-    whole = _array(again.encode(said))
-    np.testing.assert_array_equal(_array(learned.encode(said)), whole)
+    whole = _array(again.encode(sentences))
+    np.testing.assert_array_equal(_array(learned.encode(sentences)), whole)
     for i in (0, 31, 34, 36):
-        np.testing.assert_array_equal(_array(learned.encode([said[i]]))[0], whole[i])
+        np.testing.assert_array_equal(_array(learned.encode([sentences[i]]))[0], whole[i])
 
 
 def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
@@ -113,17 +113,17 @@ def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
     from conftr.features.word_vectors import WordVectors
 
     learned = WordVectors.learn([*SENTENCES, *ODD])
-    found = learned.encode(["card", "", "card lost"])
-    assert not found[1].any()  # nothing is said
+    result = learned.encode(["card", "", "card lost"])
+    assert not result[1].any()  # nothing is said
     d = (learned.width - 1) // 3
-    np.testing.assert_allclose(found[0, :d], found[0, d : 2 * d], atol=1e-6)  # one piece
-    assert (found[2, d : 2 * d] >= found[2, :d] - 1e-6).all()
-    assert (found[2, 2 * d : -1] <= found[2, :d] + 1e-6).all()
-    told = learned.to_json()
-    np.testing.assert_array_equal(WordVectors.from_json(told).encode(ODD), learned.encode(ODD))
-    told["encoder"]["sha256"] = "0" * 64
+    np.testing.assert_allclose(result[0, :d], result[0, d : 2 * d], atol=1e-6)  # one piece
+    assert (result[2, d : 2 * d] >= result[2, :d] - 1e-6).all()
+    assert (result[2, 2 * d : -1] <= result[2, :d] + 1e-6).all()
+    content = learned.to_json()
+    np.testing.assert_array_equal(WordVectors.from_json(content).encode(ODD), learned.encode(ODD))
+    content["encoder"]["sha256"] = "0" * 64
     with pytest.raises(EncoderError, match="fitted with the encoder wordllama"):
-        WordVectors.from_json(told)
+        WordVectors.from_json(content)
     monkeypatch.setattr(word_vectors, "is_here", lambda: False)
     word_vectors._files.cache_clear()
     with pytest.raises(EncoderError, match=r"conftr\[text\]"):
@@ -132,18 +132,18 @@ def test_word_vectors_are_means_and_extremes_and_refuse_others(monkeypatch):
 
 def test_words_are_kept_in_their_order_as_bytes():
     pytest.importorskip("wordllama")
-    said = ["my card is lost", "lost", "", "card " * 500]
-    order = WordOrder.learn([*said[:3]] * 30)
+    texts = ["my card is lost", "lost", "", "card " * 500]
+    order = WordOrder.learn([*texts[:3]] * 30)
     assert order.inputs == (4, 256)
-    found = order.encode(said)
-    assert found.dtype == np.uint8
-    vectors = [word_vectors._files().vectors[own] for own in word_vectors._pieces(said[:2])]
-    near = (found[0].astype(float) - NOTHING) * STEP
+    result = order.encode(texts)
+    assert result.dtype == np.uint8
+    vectors = [word_vectors._files().vectors[piece] for piece in word_vectors._pieces(texts[:2])]
+    near = (result[0].astype(float) - NOTHING) * STEP
     np.testing.assert_allclose(near, np.clip(vectors[0], -127 * STEP, 127 * STEP), atol=STEP)
-    np.testing.assert_array_equal(found[1, 0], found[0, 3])
-    assert (found[1, 1:] == NOTHING).all()
-    assert (found[2] == NOTHING).all()
-    assert WordOrder.learn(said[3:]).length == 64  # no more of a long text is read
+    np.testing.assert_array_equal(result[1, 0], result[0, 3])
+    assert (result[1, 1:] == NOTHING).all()
+    assert (result[2] == NOTHING).all()
+    assert WordOrder.learn(texts[3:]).length == 64  # no more of a long text is read
     assert WordOrder.from_json(json.loads(json.dumps(order.to_json()))) == order
 
 
@@ -182,5 +182,5 @@ def test_equal_texts_are_copies_and_equal_categories_are_not():
     assert by_chance(pl.DataFrame({"colour": ["red", "blue"] * 30}))
 
 
-def _array(found):
-    return found.toarray() if hasattr(found, "toarray") else found
+def _array(result):
+    return result.toarray() if hasattr(result, "toarray") else result

@@ -81,14 +81,14 @@ def nodes(surroundings, client_port):
         "ray_client_server_port": client_port,
         "_system_config": {"prestart_worker_first_driver": False, "enable_worker_prestart": False},
     }
-    found = Nodes(initialize_head=True, head_node_args=head)
+    result = Nodes(initialize_head=True, head_node_args=head)
     try:
-        found.add_node(**NODE)
-        with connect(found.address):
-            yield found
+        result.add_node(**NODE)
+        with connect(result.address):
+            yield result
         assert not ray.is_initialized()
     finally:
-        found.shutdown()
+        result.shutdown()
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def shop(place):
 def stored(place):
     """All that was measured and recorded, but for times."""
     files = [*(place / "results").rglob("*.json"), *(place / "runs").rglob("*.json")]
-    found = {str(file.relative_to(place)): json.loads(file.read_text()) for file in files}
-    return {name: {k: v for k, v in one.items() if k != "made"} for name, one in found.items()}
+    content = {str(file.relative_to(place)): json.loads(file.read_text()) for file in files}
+    return {name: {k: v for k, v in item.items() if k != "made"} for name, item in content.items()}
 
 
 @pytest.fixture(scope="module")
@@ -198,17 +198,17 @@ def test_sets_are_the_same_here_and_there_and_whoever_is_killed(
 ):
     # First of all: the first task of a fresh worker takes it long enough to be killed.
     monkeypatch.chdir(tmp_path)
-    asked = ["predict", *(str(asked_about / name) for name in ("model", "rows.csv"))]
-    asked += ["--target", "kind"]
-    here = CliRunner().invoke(app, [*asked, "--out", "here.csv"])
+    command = ["predict", *(str(asked_about / name) for name in ("model", "rows.csv"))]
+    command += ["--target", "kind"]
+    here = CliRunner().invoke(app, [*command, "--out", "here.csv"])
     monkeypatch.setattr(predicting, "CELLS", 90)  # of a block: 13 of them
     with killing(nodes, 1) as killed:
-        done = CliRunner().invoke(app, [*asked, "--out", "there.csv", "--ray", nodes.address])
+        done = CliRunner().invoke(app, [*command, "--out", "there.csv", "--ray", nodes.address])
     assert done.exit_code == 0, done.stderr
     assert killed
     assert done.stderr.endswith(here.stderr)  # after what Ray says of the worker
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
-    printed = CliRunner().invoke(app, [*asked, "--ray", nodes.address]).stdout
+    printed = CliRunner().invoke(app, [*command, "--ray", nodes.address]).stdout
     assert printed == (tmp_path / "here.csv").read_text()
 
 
@@ -244,8 +244,8 @@ def test_results_come_as_they_are_ready_and_can_be_put_in_order(machines, tmp_pa
     (tmp_path / "go").touch()
     assert first[0] != 0
     assert len(drawn) <= 2 * machines.cores() + 1
-    found = dict([first, *results])
-    assert found == {i: i * i for i in range(9)}
+    result = dict([first, *results])
+    assert result == {i: i * i for i in range(9)}
 
 
 @on_nodes
@@ -345,10 +345,10 @@ def killed_driver(place, address):
     with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths}, **pipes) as driver:
         late = threading.Timer(PATIENCE, driver.kill)
         late.start()
-        said = driver.stdout.readline()
+        printed = driver.stdout.readline()
         late.cancel()
         driver.kill()
-        assert said == "entered\n", driver.stderr.read()
+        assert printed == "entered\n", driver.stderr.read()
 
 
 @on_nodes
@@ -404,15 +404,15 @@ def test_a_comparison_is_the_same_here_and_there(machines, tmp_path):
     (tmp_path / "mine.py").write_text(METHOD)
     settings = SettingsFile({"model": ("linear",), "epochs": (2,), "batch_size": (200,)})
     methods = ("cross-entropy", f"{tmp_path / 'mine.py'}:Sharp")
-    asked = Comparison("digits", methods, (0.1,), 2, 2, settings)
+    comparison = Comparison("digits", methods, (0.1,), 2, 2, settings)
     here, there = shop(tmp_path / "here"), shop(tmp_path / "there")
-    compare(asked, here)
-    compare(asked, there, machines)
+    compare(comparison, here)
+    compare(comparison, there, machines)
     assert stored(tmp_path / "here") == stored(tmp_path / "there")
     trials = [sorted(place.runs.rglob("*.npz")) for place in (here, there)]
     assert len(trials[0]) == 4
-    for one, other in zip(*trials, strict=True):
-        with np.load(one) as a, np.load(other) as b:
+    for first, other in zip(*trials, strict=True):
+        with np.load(first) as a, np.load(other) as b:
             assert all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
@@ -424,8 +424,8 @@ def test_the_command_line_goes_to_the_cluster(nodes, tmp_path, monkeypatch):
         'methods = ["cross-entropy"]\n[settings]\nmodel = "linear"\nepochs = 2\nbatch_size = 400\n'
         "learning_rate = [0.1, 0.05]\n"
     )
-    asked = ["sweep", "digits", "--grid", "grid.toml", "--ray", nodes.address]
-    done = CliRunner().invoke(app, asked)
+    command = ["sweep", "digits", "--grid", "grid.toml", "--ray", nodes.address]
+    done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.stderr
     assert "on 2 cores" in done.stderr or "on 3 cores" in done.stderr
     assert len(list((tmp_path / "runs/sweeps/measured").iterdir())) == 2

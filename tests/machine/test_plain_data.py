@@ -60,14 +60,14 @@ def test_parts_become_the_values_they_name():
 
 
 def test_every_field_changes_the_digest():
-    one = describe(conftr.ConfTr(0.01, quantile=QUANTILE))
+    item = describe(conftr.ConfTr(0.01, quantile=QUANTILE))
     others = [
-        one.replace(alpha=0.02),
-        one.replace(fraction=None),
-        one.replace(quantile=describe(conftr.Nearest(0.1))),
-        part("CoverTr", alpha=0.01, quantile=one["quantile"]),
+        item.replace(alpha=0.02),
+        item.replace(fraction=None),
+        item.replace(quantile=describe(conftr.Nearest(0.1))),
+        part("CoverTr", alpha=0.01, quantile=item["quantile"]),
     ]
-    assert len({digest(other) for other in [one, *others]}) == 5
+    assert len({digest(other) for other in [item, *others]}) == 5
 
 
 def test_equal_settings_are_equal_however_they_were_typed():

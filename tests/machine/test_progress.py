@@ -9,17 +9,17 @@ from conftr.machine.table import Table
 
 
 def test_a_log_has_few_lines_and_the_last_epoch(monkeypatch):
-    now, said = [0.0], []
+    now, printed = [0.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    lines = progress.Lines(said.append, seconds=30)
+    lines = progress.Lines(printed.append, seconds=30)
     for epoch in range(101):
         now[0] += 10.0
         lines.step("mnist bel", epoch, 100)
     lines.step("mnist bel", 100, 100)
-    assert said[0] == "mnist bel: 1 of 100"
-    assert said[1] == "mnist bel: 4 of 100, 16 min 0 s left"
-    assert said[-1] == "mnist bel: 100 of 100"
-    assert len(said) == 34
+    assert printed[0] == "mnist bel: 1 of 100"
+    assert printed[1] == "mnist bel: 4 of 100, 16 min 0 s left"
+    assert printed[-1] == "mnist bel: 100 of 100"
+    assert len(printed) == 34
 
 
 def test_durations():
@@ -49,13 +49,13 @@ BEST = Table("best of 2 of 9", ["method", "size", "tau"], [["bel", "1.5", ""]], 
 
 
 def test_a_log_says_what_is_best_when_that_changes():
-    said = []
-    lines = progress.Lines(said.append)
+    printed = []
+    lines = progress.Lines(printed.append)
     lines.show(BEST._replace(cells=[]))
     lines.show(BEST)
     lines.show(BEST._replace(title="best of 3 of 9"))
     lines.show(BEST._replace(cells=[["covertr", "1.4", "-0.1"], *BEST.cells]))
-    assert said == [
+    assert printed == [
         "best of 2 of 9: method bel, size 1.5",
         "best of 2 of 9: method covertr, size 1.4, tau -0.1",
     ]

@@ -16,8 +16,8 @@ SMALL = Boosted(rounds=8)
 def test_it_learns_from_numbers_and_categories_with_gaps():
     training = rows()
     (member,), folds = fitted(SMALL, training)
-    found = member.out_of_fold(training.inputs, folds).argmax(axis=1)
-    assert (found == training.labels).mean() > 0.6
+    answers = member.out_of_fold(training.inputs, folds).argmax(axis=1)
+    assert (answers == training.labels).mean() > 0.6
     assert "rounds" in member.words
 
 
@@ -60,9 +60,11 @@ def changed(text, name, change):
     start = text.index(f"\n{name}=", first) + len(name) + 2
     end = text.index("\n", start)
     values = change(text[start:end].split())
-    found = text[:start] + " ".join(values) + text[end:]
+    tampered = text[:start] + " ".join(values) + text[end:]
     size = text[first:].index("\nTree=1\n") + 1
-    return found.replace(f"tree_sizes={size} ", f"tree_sizes={size + len(found) - len(text)} ")
+    return tampered.replace(
+        f"tree_sizes={size} ", f"tree_sizes={size + len(tampered) - len(text)} "
+    )
 
 
 def first(value):

@@ -16,9 +16,9 @@ def test_equal_weights_draw_every_row_once(value, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_are_drawn_as_often_as_they_weigh(seed):
-    own = np.array([1, 2, 1, 1, 3, 1, 0, 1, 1, 1.0])
-    found = drawing.drawn(ROWS, own, seed)
-    np.testing.assert_array_equal(np.bincount(found - 100, minlength=10), own)
+    weights = np.array([1, 2, 1, 1, 3, 1, 0, 1, 1, 1.0])
+    rows = drawing.drawn(ROWS, weights, seed)
+    np.testing.assert_array_equal(np.bincount(rows - 100, minlength=10), weights)
     far = drawing.drawn(ROWS, np.array([1.0] + [1000.0] * 9), seed)
     counts = np.bincount(far - 100, minlength=10)
     assert len(far) == 40  # not a thousand of each
@@ -26,7 +26,7 @@ def test_rows_are_drawn_as_often_as_they_weigh(seed):
     assert set(counts[1:]) <= {4, 5}
 
 
-@pytest.mark.parametrize("own", [[5e-324, 1.0], [1.7e308, 1.7e308]])
-def test_weights_may_be_as_small_and_as_large_as_numbers_are(own):
-    found = drawing.drawn(ROWS, np.resize(own, 10), 0)
-    assert set(found) == {*ROWS[np.resize(own, 10) > 0.5]}
+@pytest.mark.parametrize("weights", [[5e-324, 1.0], [1.7e308, 1.7e308]])
+def test_weights_may_be_as_small_and_as_large_as_numbers_are(weights):
+    rows = drawing.drawn(ROWS, np.resize(weights, 10), 0)
+    assert set(rows) == {*ROWS[np.resize(weights, 10) > 0.5]}

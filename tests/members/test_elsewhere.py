@@ -22,8 +22,8 @@ def test_any_classifier_of_scikit_learn_is_fitted_on_each_fold():
     (member,), folds = fitted(Scikit(small), MemberRows(x, y, 3))
     assert member.name == "HistGradientBoostingClassifier"
     assert len(member.models) == 2
-    found = member.out_of_fold(member.reader.encode(x), folds)
-    assert (found.argmax(axis=1) == y).mean() > 0.5
+    answers = member.out_of_fold(member.reader.encode(x), folds)
+    assert (answers.argmax(axis=1) == y).mean() > 0.5
 
 
 def test_a_classifier_of_scikit_learn_cannot_be_saved():
@@ -56,8 +56,8 @@ def test_logits_of_a_function_stay_as_they_are():
     torch = pytest.importorskip("torch")
     net = torch.nn.Linear(3, 3)
     x, y = numbers()
-    asked = Function(lambda rows: net(torch.tensor(rows, dtype=torch.float32)), "abc", "my network")
-    (member,), _ = fitted(asked, MemberRows(x, y, 3))
+    given = Function(lambda rows: net(torch.tensor(rows, dtype=torch.float32)), "abc", "my network")
+    (member,), _ = fitted(given, MemberRows(x, y, 3))
     expected = net(torch.tensor(x, dtype=torch.float32)).detach().numpy()
     np.testing.assert_array_equal(member.logits(x), expected)
     with pytest.raises(MemberError, match="code of yours"):
@@ -67,11 +67,11 @@ def test_logits_of_a_function_stay_as_they_are():
 def test_outputs_alone_are_enough_and_are_saved():
     p = np.array([[0.2, 0.8], [1.0, 0.0]])
     (member,), _ = fitted(Probabilities("ab"), MemberRows(p, np.array([1, 0], np.int32), 2))
-    found = member.logits(p)
-    np.testing.assert_allclose(np.exp(found), p, atol=1e-12)
-    assert np.isfinite(found).all()
+    answers = member.logits(p)
+    np.testing.assert_allclose(np.exp(answers), p, atol=1e-12)
+    assert np.isfinite(answers).all()
     np.testing.assert_array_equal(
-        load(member.models[0].files()).logits(member.reader.encode(p)), found
+        load(member.models[0].files()).logits(member.reader.encode(p)), answers
     )
 
 

@@ -17,8 +17,8 @@ def test_flat_arrays_answer_as_scikit_learn_does(name, min_leaf):
     training = rows()
     x = training.inputs
     grown = KINDS[name](7, min_samples_leaf=min_leaf, random_state=0).fit(x, training.labels)
-    found = forest.flattened(grown, 3, min_leaf).logits(x)
-    np.testing.assert_allclose(found, floored(grown.predict_proba(x)), atol=1e-5)
+    answers = forest.flattened(grown, 3, min_leaf).logits(x)
+    np.testing.assert_allclose(answers, floored(grown.predict_proba(x)), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -27,8 +27,8 @@ def test_a_row_alone_and_a_loaded_forest_give_the_same_bits(name, min_leaf):
     training = rows()
     (member,), _ = fitted(Forest(name, trees=4, min_leaf=min_leaf), training)
     x, _ = frame(30, seed=1)
-    found = member.logits(x)
-    np.testing.assert_array_equal(one_by_one(member, x), found)
+    answers = member.logits(x)
+    np.testing.assert_array_equal(one_by_one(member, x), answers)
     for model in member.models:
         inputs = training.reader.encode(x)
         again = forest.load(model.files())
@@ -47,8 +47,8 @@ def test_a_class_that_a_fold_lacks_gets_the_floor():
     training = rows()
     folds = without_class(training, 1)
     (member,) = Forest(trees=3).fit(training, folds, seed=0, progress=lambda *_: None)
-    found = member.answers(training.inputs)
-    np.testing.assert_allclose(np.exp(found[:, 1]), FLOOR / 3)
+    answers = member.answers(training.inputs)
+    np.testing.assert_allclose(np.exp(answers[:, 1]), FLOOR / 3)
 
 
 def test_no_tree_is_grown_on_more_rows_than_asked():
@@ -64,8 +64,8 @@ def test_pixels_stand_in_a_row():
     labels = (images[:, 1, 1] > 0).astype(np.int32)
     training = forest.MemberRows(images, labels, 2)
     (member,), folds = fitted(Forest(trees=20), training)
-    found = member.out_of_fold(training.inputs, folds).argmax(axis=1)
-    assert (found == labels).mean() > 0.7
+    answers = member.out_of_fold(training.inputs, folds).argmax(axis=1)
+    assert (answers == labels).mean() > 0.7
 
 
 @pytest.mark.parametrize("change", ["feature", "jump", "starts"])

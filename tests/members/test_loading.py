@@ -10,7 +10,7 @@ from small_table import fitted, frame, rows
 
 def test_members_come_back_with_one_reader_for_all():
     training = rows()
-    members = [fitted(one, training)[0][0] for one in (Forest(trees=2), Logistic())]
+    members = [fitted(item, training)[0][0] for item in (Forest(trees=2), Logistic())]
     again = loading.unpack(*loading.pack(members))
     x, _ = frame(20, seed=1)
     for before, after in zip(members, again, strict=True):
@@ -20,7 +20,7 @@ def test_members_come_back_with_one_reader_for_all():
 
 
 def test_an_unknown_kind_is_refused():
-    told, files = loading.pack(fitted(Logistic(), rows())[0])
-    told["members"][0]["kind"] = "os"
+    words, files = loading.pack(fitted(Logistic(), rows())[0])
+    words["members"][0]["kind"] = "os"
     with pytest.raises(MemberError, match="no member of kind 'os'"):
-        loading.unpack(told, files)
+        loading.unpack(words, files)

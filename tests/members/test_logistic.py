@@ -16,11 +16,11 @@ def test_it_is_scikit_learns(classes):
     (member,), folds = fitted(Logistic(), training)
     spread = Spread.learn(training.inputs, training.reader.levels)
     encoded = spread.encode(training.inputs).astype(np.float64)
-    own = LogisticRegression(max_iter=300).fit(
+    model = LogisticRegression(max_iter=300).fit(
         encoded[folds[0].train], training.labels[folds[0].train]
     )
-    found = np.exp(member.models[0].logits(training.inputs))
-    np.testing.assert_allclose(found, own.predict_proba(encoded), rtol=1e-6)
+    answers = np.exp(member.models[0].logits(training.inputs))
+    np.testing.assert_allclose(answers, model.predict_proba(encoded), rtol=1e-6)
 
 
 def test_a_row_alone_and_a_loaded_model_give_the_same_bits():

@@ -43,8 +43,8 @@ def test_logits_of_a_single_model_stay_as_they_are():
 def test_every_row_is_answered_by_the_model_that_did_not_see_it():
     first, second = Constant([0.9, 0.1]), Constant([0.2, 0.8])
     folds = [Fold(np.array([1]), np.array([0, 2])), Fold(np.array([0, 2]), np.array([1]))]
-    found = FittedMember("two", AsIs(), (first, second)).out_of_fold(np.zeros((3, 1)), folds)
-    np.testing.assert_allclose(np.exp(found), [[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]])
+    answers = FittedMember("two", AsIs(), (first, second)).out_of_fold(np.zeros((3, 1)), folds)
+    np.testing.assert_allclose(np.exp(answers), [[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]])
 
 
 def test_a_model_that_was_not_fitted_here_answers_for_every_fold():
@@ -55,16 +55,16 @@ def test_a_model_that_was_not_fitted_here_answers_for_every_fold():
 
 def test_the_floor_keeps_the_order_and_the_sum():
     p = np.array([[0.0, 0.25, 0.75]])
-    found = np.exp(floored(p))
-    assert found.sum() == pytest.approx(1)
-    assert found[0, 0] == pytest.approx(FLOOR / 3)
-    assert (np.diff(found) > 0).all()
+    answers = np.exp(floored(p))
+    assert answers.sum() == pytest.approx(1)
+    assert answers[0, 0] == pytest.approx(FLOOR / 3)
+    assert (np.diff(answers) > 0).all()
 
 
 def test_a_class_that_training_rows_lack_gets_the_floor():
-    found = of_classes(np.array([[0.4, 0.6]]), [0, 2], 3)
-    assert np.exp(found[0, 1]) == pytest.approx(FLOOR / 3)
-    assert np.isfinite(found).all()
+    answers = of_classes(np.array([[0.4, 0.6]]), [0, 2], 3)
+    assert np.exp(answers[0, 1]) == pytest.approx(FLOOR / 3)
+    assert np.isfinite(answers).all()
 
 
 def test_a_product_and_a_bias():

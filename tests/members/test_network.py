@@ -23,10 +23,10 @@ def trained():
 
 def test_there_is_a_member_for_each_decay(trained):
     training, members, folds = trained
-    assert [one.name for one in members] == ["network, decay 0.0005", "network, decay 0.005"]
-    for one in members:
-        found = one.out_of_fold(training.inputs, folds).argmax(axis=1)
-        assert (found == training.labels).mean() > 0.6
+    assert [member.name for member in members] == ["network, decay 0.0005", "network, decay 0.005"]
+    for member in members:
+        answers = member.out_of_fold(training.inputs, folds).argmax(axis=1)
+        assert (answers == training.labels).mean() > 0.6
 
 
 def test_a_row_alone_and_loaded_networks_give_the_same_bits(trained):
@@ -53,9 +53,9 @@ def test_weights_of_another_shape_are_refused(trained):
 def test_networks_minimise_the_objective_that_is_given(trained):
     training, plain, _ = trained
     members, folds = fitted(replace(SMALL, objective=conftr.RWCE()), training)
-    found, before = (one[0].out_of_fold(training.inputs, folds) for one in (members, plain))
-    assert not np.allclose(found, before, atol=0.01)
-    assert (found.argmax(axis=1) == training.labels).mean() > 0.6
+    answers, before = (item[0].out_of_fold(training.inputs, folds) for item in (members, plain))
+    assert not np.allclose(answers, before, atol=0.01)
+    assert (answers.argmax(axis=1) == training.labels).mean() > 0.6
 
 
 def test_seeds_of_a_fold_are_averaged():
@@ -90,7 +90,7 @@ def test_a_network_that_diverges_is_refused_in_words():
 
 def test_code_of_the_users_own_is_not_saved(trained):
     _, (member, _), _ = trained
-    own = Custom(lambda key: ({}, ()), lambda params, state, x, train: (x, state))
-    one = network.TrainedNetwork(member.models[0].encoding, own, member.models[0].fitted)
+    custom = Custom(lambda key: ({}, ()), lambda params, state, x, train: (x, state))
+    saved = network.TrainedNetwork(member.models[0].encoding, custom, member.models[0].fitted)
     with pytest.raises(MemberError, match="Custom is code of yours"):
-        one.files()
+        saved.files()

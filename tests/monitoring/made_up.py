@@ -24,19 +24,19 @@ def model(rng, alpha=0.1, by=ALL, n=300, m=200):
     scores, labels = rows(rng, n)
     calibration = calibrated(scores, labels, classes=NAMES, by=by)
     tested, truth = rows(rng, m)
-    told = statistics(calibration, tested, truth, alpha)
-    tests = TestRows(told["size"], told["confidence"], truth, told["standing"])
+    numbers = statistics(calibration, tested, truth, alpha)
+    tests = TestRows(numbers["size"], numbers["confidence"], truth, numbers["standing"])
     return Reference(NAMES, alpha, calibration, tests)
 
 
 def statistics(calibration, scores, labels, alpha):
-    own = np.arange(len(labels)), labels
+    truths = np.arange(len(labels)), labels
     groups = calibration.places(None, len(labels))
     return {
         "size": calibration.sets(scores, groups, alpha).sum(axis=1),
         "confidence": scores.max(axis=1),
-        "score": scores[own],
-        "standing": calibration.p_values(scores, groups)[own],
+        "score": scores[truths],
+        "standing": calibration.p_values(scores, groups)[truths],
         "label": labels,
         "group": labels if calibration.by == CLASS else np.zeros(len(labels), np.int64),
     }

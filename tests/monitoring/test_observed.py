@@ -48,15 +48,15 @@ def test_what_was_seen_comes_back(tmp_path):
         {"size": np.array([1, 2, 3]), "confidence": np.array([0.5, 0.6, 0.7])},
         np.arange(3, dtype=np.uint64),
     )
-    told = begun.grown(counted, begun.labelled, strangers=2, unseen=1)
-    observed.write(told, tmp_path / "state")
-    found = observed.read(tmp_path / "state")
+    grown = begun.grown(counted, begun.labelled, strangers=2, unseen=1)
+    observed.write(grown, tmp_path / "state")
+    result = observed.read(tmp_path / "state")
     for name in ("model", "level", "seed", "id_column", "strangers", "unseen"):
-        assert getattr(found, name) == getattr(told, name)
-    assert found.counted.files == counted.files
-    np.testing.assert_array_equal(found.counted.ids, counted.ids)
-    np.testing.assert_array_equal(found.counted.columns["size"], [1, 2, 3])
-    assert len(found.labelled) == 0
+        assert getattr(result, name) == getattr(grown, name)
+    assert result.counted.files == counted.files
+    np.testing.assert_array_equal(result.counted.ids, counted.ids)
+    np.testing.assert_array_equal(result.counted.columns["size"], [1, 2, 3])
+    assert len(result.labelled) == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", bytes(100)])

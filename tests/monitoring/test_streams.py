@@ -9,31 +9,31 @@ import pytest
 from conftr.classifier.calibration import ALL, CLASS
 from conftr.conformal.quantile import rank
 from conftr.monitoring.findings import findings, words
-from conftr.monitoring.page import page
+from conftr.monitoring.monitor_page import page
 from conftr.monitoring.reference import Reference
 from conftr.monitoring.streams import missed, streams
 
 
 def of(reference, observed):
-    return {(one.kind, one.name): one for one in streams(reference, observed)}
+    return {(stream.kind, stream.name): stream for stream in streams(reference, observed)}
 
 
 @pytest.mark.parametrize("by", [ALL, CLASS], ids=lambda by: by.kind)
 def test_shares_of_the_level_sum_to_one(rng, by):
     reference = made_up.model(rng, by=by)
-    found = of(reference, made_up.seen(reference, *made_up.rows(rng, 50)))
-    assert sum(one.share for one in found.values()) == pytest.approx(1)
-    assert found["promise", "all rows"].share == 0.5
+    result = of(reference, made_up.seen(reference, *made_up.rows(rng, 50)))
+    assert sum(stream.share for stream in result.values()) == pytest.approx(1)
+    assert result["promise", "all rows"].share == 0.5
     kind = "class" if by == ALL else "group"
-    assert {name for own, name in found if own == kind} == set(made_up.NAMES)
+    assert {name for stream_kind, name in result if stream_kind == kind} == set(made_up.NAMES)
 
 
 def test_without_test_rows_there_are_streams_of_labelled_rows_alone(rng):
     reference = made_up.model(rng)
     bare = Reference(reference.classes, reference.alpha, reference.calibration, None)
-    found = of(bare, made_up.seen(bare, *made_up.rows(rng, 50)))
-    assert {kind for kind, _ in found} == {"promise", "scores"}
-    assert found["scores", "all rows"].share == 0.5
+    result = of(bare, made_up.seen(bare, *made_up.rows(rng, 50)))
+    assert {kind for kind, _ in result} == {"promise", "scores"}
+    assert result["scores", "all rows"].share == 0.5
 
 
 def test_misses_of_distinct_scores_are_those_of_the_sets(rng):
@@ -47,8 +47,8 @@ def test_misses_of_distinct_scores_are_those_of_the_sets(rng):
 
 def test_of_ties_with_the_threshold_a_part_is_missed(rng):
     reference = made_up.model(rng)
-    own = reference.calibration.scores[0]
-    own[:] = 0  # all tie: then the rank alone tells the share
+    true_scores = reference.calibration.scores[0]
+    true_scores[:] = 0  # all tie: then the rank alone tells the share
     scores, labels = np.zeros((4000, 3)), np.zeros(4000, int)
     shares = [
         missed(reference, made_up.seen(reference, scores, labels, seed=seed)).mean()
@@ -72,9 +72,9 @@ def test_worse_rows_are_noticed_by_the_promise_and_by_the_scores(rng):
     reference = made_up.model(rng)
     parts = [made_up.rows(rng, 300), made_up.rows(rng, 400, shift=1.5)]
     scores, labels = (np.concatenate(both) for both in zip(*parts, strict=True))
-    found = of(reference, made_up.seen(reference, scores, labels))
+    result = of(reference, made_up.seen(reference, scores, labels))
     for kind in ("promise", "scores"):
-        alarm = found[kind, "all rows"].alarm(0.05)
+        alarm = result[kind, "all rows"].alarm(0.05)
         assert alarm is not None
         assert alarm > 300
 
@@ -82,16 +82,16 @@ def test_worse_rows_are_noticed_by_the_promise_and_by_the_scores(rng):
 def test_a_single_class_that_is_worse_is_named(rng):
     reference = made_up.model(rng, n=600, m=600)
     observed = made_up.seen(reference, *made_up.rows(rng, 900, shift=1.2, only=1))
-    found = of(reference, observed)
-    assert found["class", "dog"].alarm(0.05) is not None
-    assert found["class", "cat"].alarm(0.05) is None
+    result = of(reference, observed)
+    assert result["class", "dog"].alarm(0.05) is not None
+    assert result["class", "cat"].alarm(0.05) is None
 
 
 def test_rows_without_labels_are_noticed_by_their_sizes_or_confidence(rng):
     reference = made_up.model(rng)
     observed = made_up.seen(reference, *made_up.rows(rng, 500, shift=2.0))
-    found = of(reference, observed)
-    alarms = [found[kind, "all rows"].alarm(0.05) for kind in ("sizes", "confidence")]
+    result = of(reference, observed)
+    alarms = [result[kind, "all rows"].alarm(0.05) for kind in ("sizes", "confidence")]
     assert any(alarm is not None for alarm in alarms)
 
 
@@ -107,23 +107,23 @@ def test_a_day_later_the_paths_begin_as_they_did(rng):
 def test_words_and_page(rng):
     reference = made_up.model(rng)
     fine = made_up.seen(reference, *made_up.rows(rng, 40))
-    told = dict(words(findings(reference, fine)))
-    assert told["Rows"].startswith("40 so far, 40 of them with their class")
-    assert "the alarm is given at 20." in told["Verdict"]
+    messages = dict(words(findings(reference, fine)))
+    assert messages["Rows"].startswith("40 so far, 40 of them with their class")
+    assert "the alarm is given at 20." in messages["Verdict"]
     bad = made_up.seen(reference, *made_up.rows(rng, 500, shift=3))
-    own = streams(reference, bad)
-    found = findings(reference, bad, own)
-    assert "more often than promised" in str(list(words(found)))
-    text = page(found, own, "<model>")
+    every_stream = streams(reference, bad)
+    result = findings(reference, bad, every_stream)
+    assert "more often than promised" in str(list(words(result)))
+    text = page(result, every_stream, "<model>")
     assert "&lt;model&gt;" in text
-    assert text.count("<path") == len(own)
+    assert text.count("<path") == len(every_stream)
     assert "Alarm: new rows are not" in text
 
 
 def test_before_the_first_row_there_is_a_page_too(rng):
     reference = made_up.model(rng)
     nothing = made_up.seen(reference, np.zeros((0, 3)), np.zeros(0, int))
-    own = streams(reference, nothing)
-    found = findings(reference, nothing, own)
-    assert not found.alarm
-    assert "<svg" not in page(found, own, "model")
+    every_stream = streams(reference, nothing)
+    result = findings(reference, nothing, every_stream)
+    assert not result.alarm
+    assert "<svg" not in page(result, every_stream, "model")

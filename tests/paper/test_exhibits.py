@@ -24,8 +24,8 @@ from conftr.paper.exhibits import (
     our_number,
     runs,
 )
-from conftr.paper.page import write
-from conftr.paper.sentences import Remark
+from conftr.paper.remarks import Remark
+from conftr.paper.results_page import write
 from small_runs import small
 
 PLAIN, LONGER = small(), dataclasses.replace(small(3), method="longer")
@@ -55,11 +55,11 @@ def thr(published, quantity=INEFFICIENCY):
 
 
 def test_numbers_are_found_by_score_alpha_and_path():
-    one = record(PLAIN)
-    assert our_number(thr(None), one)[:2] == (2.0, 0.25)
-    assert our_number(thr(None, ACCURACY), one)[:2] == (87.5, None)
-    assert our_number(Cell(None, score="APS", alpha=0.1), one).mean is None
-    assert our_number(Cell(None, alpha=0.2), one).mean is None
+    stored = record(PLAIN)
+    assert our_number(thr(None), stored)[:2] == (2.0, 0.25)
+    assert our_number(thr(None, ACCURACY), stored)[:2] == (87.5, None)
+    assert our_number(Cell(None, score="APS", alpha=0.1), stored).mean is None
+    assert our_number(Cell(None, alpha=0.2), stored).mean is None
 
 
 def test_a_quantity_may_be_a_sum_of_entries():
@@ -107,8 +107,10 @@ def test_a_remark_on_one_dataset_is_for_its_lines_alone():
 
 @pytest.mark.parametrize("dataset", ["fashion-mnist", "mnist", "winequality"])
 def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
-    for one in EXHIBITS.values():
-        assert not [text for text, _ in one.of(dataset).remarks if text.startswith("EMNIST is")]
+    for shown_exhibit in EXHIBITS.values():
+        assert not [
+            text for text, _ in shown_exhibit.of(dataset).remarks if text.startswith("EMNIST is")
+        ]
     assert EXHIBITS["table1"].of("emnist-test").remarks[0].text.startswith("EMNIST is")
 
 
@@ -121,13 +123,13 @@ def test_no_other_dataset_prints_the_remark_on_emnist(dataset):
     ],
 )
 def test_a_paragraph_on_one_dataset_is_printed_for_it_alone(beginning, dataset):
-    found = [
+    result = [
         (key, name)
-        for key, one in EXHIBITS.items()
-        for text, name in one.remarks
+        for key, shown_exhibit in EXHIBITS.items()
+        for text, name in shown_exhibit.remarks
         if text.startswith(beginning)
     ]
-    assert [name for _, name in found] == [dataset]
+    assert [name for _, name in result] == [dataset]
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -157,7 +159,7 @@ def test_a_run_beside_all_has_columns_of_its_own_but_for_coverage(tmp_path):
     store.put(record(PLAIN))
     store.put(record(LONGER, size=1.5))
     cells = thr(1.75), thr(None, COVERAGE)
-    one = Exhibit(
+    shown_exhibit = Exhibit(
         "some",
         "Some sizes",
         "Table 0",
@@ -165,11 +167,11 @@ def test_a_run_beside_all_has_columns_of_its_own_but_for_coverage(tmp_path):
         ("set size", "coverage %"),
         (Line(("plain",), PLAIN, cells),),
     ).with_beside("longer", {"digits": LONGER}.get)
-    table = table_of(one, store)
+    table = table_of(shown_exhibit, store)
     assert table.columns[1:6] == ["set size, paper", "ours", "difference", "longer", "coverage %"]
     assert table.cells[0][1:6] == ["1.75", "2.00 ± 0.250", "+0.25", "1.50", "90.00"]
-    assert runs([one]) == [PLAIN, LONGER]
-    assert {run.trials for run in runs([one.with_trials(1)])} == {1}
+    assert runs([shown_exhibit]) == [PLAIN, LONGER]
+    assert {run.trials for run in runs([shown_exhibit.with_trials(1)])} == {1}
 
 
 def test_every_run_is_needed_once_and_the_one_compared_with_first():
@@ -178,18 +180,18 @@ def test_every_run_is_needed_once_and_the_one_compared_with_first():
 
 
 def test_fewer_trials_and_one_dataset():
-    one = exhibit(Line((), LONGER, (), PLAIN))
-    assert [run.trials for run in runs([one.with_trials(1)])] == [1, 1]
-    assert one.with_trials(None) == one
-    assert one.of("digits") == one
-    assert one.of("mnist").lines == ()
+    shown_exhibit = exhibit(Line((), LONGER, (), PLAIN))
+    assert [run.trials for run in runs([shown_exhibit.with_trials(1)])] == [1, 1]
+    assert shown_exhibit.with_trials(None) == shown_exhibit
+    assert shown_exhibit.of("digits") == shown_exhibit
+    assert shown_exhibit.of("mnist").lines == ()
 
 
 def test_what_is_missing_is_run_and_a_page_made_of_it(workspace, tmp_path):
-    one = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
-    run_all(runs([one]), workspace)
+    shown_exhibit = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
+    run_all(runs([shown_exhibit]), workspace)
     assert workspace.store.get(PLAIN) is not None
-    write([one], workspace.store, tmp_path / "page.md")
+    write([shown_exhibit], workspace.store, tmp_path / "page.md")
     page, same = (tmp_path / "page.md").read_text(), (tmp_path / "page.html").read_text()
     assert f"[{PLAIN.name[:8]}](../results/records/digits/small-{PLAIN.name}.json)" in page
     assert f"<td>{PLAIN.name}</td>" in same
@@ -197,11 +199,11 @@ def test_what_is_missing_is_run_and_a_page_made_of_it(workspace, tmp_path):
 
 
 def test_elsewhere_the_trials_of_a_dataset_are_trained_at_once_and_give_the_same(tmp_path):
-    one = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
+    shown_exhibit = exhibit(Line(("plain",), PLAIN, (thr(1.5),)))
     records = []
     for name, executor in {"here": Here(), "there": Here(here=False)}.items():
         shop = Workspace(Store(tmp_path / name), tmp_path / name / "runs")
-        run_all(runs([one]), shop, executor)
+        run_all(runs([shown_exhibit]), shop, executor)
         records.append(shop.store.get(PLAIN)["results"])
     assert records[0] == records[1]
 

@@ -9,8 +9,8 @@ from conftr.machine.plain_data import build, describe, digest
 from conftr.paper import EXHIBITS
 from conftr.paper.exhibits import our_number, runs
 from conftr.paper.figures import figures
-from conftr.paper.page import as_markdown
 from conftr.paper.reproduction import choose, progress
+from conftr.paper.results_page import as_markdown
 
 ROOT = Path(__file__).parents[2]
 ALL = list(EXHIBITS.values())
@@ -19,7 +19,9 @@ PARTED = {("F-MNIST", "7", "10"), ("F-MNIST", "9", "10")}
 
 
 def published(key, *labels):
-    (line,) = [one for one in EXHIBITS[key].lines if one.labels == labels]
+    (line,) = [
+        candidate_line for candidate_line in EXHIBITS[key].lines if candidate_line.labels == labels
+    ]
     return [cell.published for cell in line.cells]
 
 
@@ -48,23 +50,26 @@ def test_every_line_has_its_labels_and_cells(key):
 
 def test_every_run_can_be_made_and_has_a_name_of_its_own():
     needed = runs(ALL)
-    for one in needed:
-        assert callable(build(one.training.objective))
-        build(one.training.plan)
-    assert len({one.name for one in needed}) == len(needed)
+    for specification in needed:
+        assert callable(build(specification.training.objective))
+        build(specification.training.plan)
+    assert len({specification.name for specification in needed}) == len(needed)
 
 
 def test_values_are_written_as_the_stored_results_have_them():
     """What a program makes of these data is described as the same data."""
-    for one in runs(ALL):
-        for part in (one.training.objective, one.training.plan):
+    for exhibit in runs(ALL):
+        for part in (exhibit.training.objective, exhibit.training.plan):
             assert digest(describe(build(part))) == digest(part)
 
 
 def test_a_shaped_run_differs_from_the_plain_one_in_its_wish_alone():
     for key in ("sizes", "confusion", "wine"):
         for line in EXHIBITS[key].lines:
-            plain, shaped = (build(one.training.objective) for one in (line.against, line.run))
+            plain, shaped = (
+                build(specification.training.objective)
+                for specification in (line.against, line.run)
+            )
             changed = {
                 name
                 for name in vars(plain)
@@ -75,9 +80,9 @@ def test_a_shaped_run_differs_from_the_plain_one_in_its_wish_alone():
 
 
 def test_exhibits_are_chosen_by_name_and_dataset():
-    (one,) = choose(["table1"], "mnist", 2)
-    assert {run.training.dataset for run in runs([one])} == {"mnist"}
-    assert {run.trials for run in runs([one])} == {2}
+    (exhibit,) = choose(["table1"], "mnist", 2)
+    assert {run.training.dataset for run in runs([exhibit])} == {"mnist"}
+    assert {run.trials for run in runs([exhibit])} == {2}
     assert len(choose([], None, None)) == len(EXHIBITS)
     with pytest.raises(ValueError, match="there is no 'table9'; choose among table1"):
         choose(["table9"], None, None)
@@ -93,7 +98,7 @@ def test_progress_counts_runs(tmp_path):
 def test_the_results_page_is_made_from_the_results():
     """conftr reproduce --stored --page docs/results.md makes it anew."""
     store = Store(ROOT / "results")
-    drawn = {one.key: figures(one, store) for one in ALL}
+    drawn = {exhibit.key: figures(exhibit, store) for exhibit in ALL}
     assert (ROOT / "docs/results.md").read_text() == as_markdown(ALL, store, drawn)
     for name in (name for charts in drawn.values() for name in charts):
         assert (ROOT / "docs/figures" / f"{name}.svg").exists()
@@ -121,14 +126,14 @@ def change(line, cell, store):
 def test_wishes_do_what_the_paper_reports():
     """Fewer confusions and smaller sets where that was asked for, on what has been run."""
     store = Store(ROOT / "results")
-    asked = [line for line in EXHIBITS["confusion"].lines if float(line.labels[2]) >= 0.5]
-    for line in (*asked, *EXHIBITS["sizes"].lines):
+    heavier = [line for line in EXHIBITS["confusion"].lines if float(line.labels[2]) >= 0.5]
+    for line in (*heavier, *EXHIBITS["sizes"].lines):
         if all(map(store.get, line.runs())) and line.labels not in PARTED:
             assert change(line, line.cells[0], store) < 0, line.labels
     lines = EXHIBITS["miscoverage"].lines
     for same, out, back in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-        for asked, cell in ((out, 1), (back, 2)):
+        for heavier, cell in ((out, 1), (back, 2)):
             before, after = (
-                our_number(line.cells[cell], store.get(line.run)).mean for line in (same, asked)
+                our_number(line.cells[cell], store.get(line.run)).mean for line in (same, heavier)
             )
-            assert after < before - 2, asked.labels
+            assert after < before - 2, heavier.labels

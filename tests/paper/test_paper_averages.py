@@ -6,7 +6,7 @@ from test_paper_later import result
 
 from conftr.experiments.store import Store, read, write
 from conftr.paper.averages import TITLES, entries, missing, tables
-from conftr.paper.page import as_markdown
+from conftr.paper.results_page import as_markdown
 
 RECORD = {
     "results": [result("THR", 2.1, 0.01), result("APS", 2.5, 0.02)],
@@ -17,7 +17,8 @@ RECORD = {
 
 def stored(root, dataset):
     write(root / "records/one-0123456789abcdef.json", RECORD)
-    chosen = {"epochs": 30, "schedule": "steps", "weight_decay": 0.0005}
+    chosen = {"epochs": 30, "schedule": "steps", "learning_rate": 0.02, "weight_decay": 0.0005}
+    chosen["augmentation"] = "crop:1"
     record = "records/one-0123456789abcdef.json"
     entry = {"method": "baseline-tuned", "chosen": chosen, "record": record}
     write(root / "averages" / f"{dataset}.json", {"dataset": dataset, "entries": [entry]})
@@ -29,7 +30,8 @@ def test_a_line_has_single_networks_averages_and_a_head(tmp_path):
     (line,) = table.cells
     assert line[0] == "cross-entropy-tuned"
     assert line[1::2][:3] == ["2.100 ± 0.010", "2.000 ± 0.030", "1.900 ± 0.050"]
-    assert line[-3:] == ["99.00", "30 epochs, steps, weight decay 0.0005", "one-0123456789abcdef"]
+    told = "30 epochs, steps, learning rate 0.02, weight decay 0.0005, crop:1"
+    assert line[-3:] == ["99.00", told, "one-0123456789abcdef"]
     assert len(table.columns) == len(line)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conftr.experiments.store import Store, write
 from conftr.paper.later import LONG_TAIL, TITLES, entries, missing, tables
-from conftr.paper.page import as_markdown
+from conftr.paper.results_page import as_markdown
 
 
 def result(score, mean, std=None):
@@ -84,10 +84,10 @@ def test_what_has_not_been_run_is_said(tmp_path):
 def test_a_table_names_the_methods_that_it_lacks(tmp_path):
     stored(tmp_path, "emnist-test")
     (table,) = tables(Store(tmp_path), lambda path: path.stem)
-    said = table.remarks[-1]
-    assert said.startswith("Not run here: conftr, conftr-class, label-smoothing, focal, ")
-    assert "emnist-test --methods conftr,conftr-class,label-smoothing,focal," in said
-    assert "cross-entropy-tuned" not in said
+    remark = table.remarks[-1]
+    assert remark.startswith("Not run here: conftr, conftr-class, label-smoothing, focal, ")
+    assert "emnist-test --methods conftr,conftr-class,label-smoothing,focal," in remark
+    assert "cross-entropy-tuned" not in remark
 
 
 def test_every_entry_that_is_stored_has_its_files():

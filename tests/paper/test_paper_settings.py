@@ -55,7 +55,9 @@ def test_a_comparison_with_the_papers_settings_has_the_papers_results():
     file = settings_of("mnist")
     store = Store(RESULTS)
     comparison = Comparison("mnist", file.names, settings=file)
-    assert all(store.path(one).exists() for one in comparison.specifications(None))
+    assert all(
+        store.path(specification).exists() for specification in comparison.specifications(None)
+    )
 
 
 @pytest.mark.parametrize("dataset", ["mnist", "winequality", "camelyon"])

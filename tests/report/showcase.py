@@ -141,9 +141,12 @@ def many(n_classes: int, tests: int, calibration: int = 2000, alpha: float = 0.1
     logits = rng.normal(size=(calibration + tests, n_classes)) * 1.2
     logits[np.arange(len(labels)), labels] += rng.normal(4, 1.5, len(labels))
     scores = conftr.thr(logits)
-    own = scores[np.arange(calibration), labels[:calibration]]
+    true_scores = scores[np.arange(calibration), labels[:calibration]]
     made = ShownCandidate(
-        "cross-entropy", "", standing(scores[calibration:], own), np.exp(scores[calibration:])
+        "cross-entropy",
+        "",
+        standing(scores[calibration:], true_scores),
+        np.exp(scores[calibration:]),
     )
     return Evidence(
         classes=tuple(f"class {k}" for k in range(n_classes)),
@@ -169,10 +172,12 @@ def rare(by: str | None = None) -> Evidence:
     scores = conftr.thr(
         rng.normal(size=(1200, 3)) + np.array([2.5, 0, 0]) + 0.8 * np.eye(3)[labels]
     )
-    own, half = scores[np.arange(600), labels[:600]], np.arange(1200) % 2 * (by == "group")
+    true_scores, half = scores[np.arange(600), labels[:600]], np.arange(1200) % 2 * (by == "group")
     places = np.zeros((600, 3), np.uint32)
     for g in range(2):
-        places[half[600:] == g] = standing(scores[600:][half[600:] == g], own[half[:600] == g])
+        places[half[600:] == g] = standing(
+            scores[600:][half[600:] == g], true_scores[half[:600] == g]
+        )
     names = ("north", "south") if by else ("all",)
     return Evidence(
         classes=("healthy", "ill", "very ill"),

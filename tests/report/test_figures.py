@@ -34,11 +34,11 @@ def test_figures_of_an_earlier_report_do_not_stay(tmp_path):
     stale = tmp_path / "figures" / "wishes.png"
     stale.parent.mkdir()
     stale.write_bytes(b"old")
-    own = tmp_path / "figures" / "mine.png"
-    own.write_bytes(b"the user's")
+    picture = tmp_path / "figures" / "mine.png"
+    picture.write_bytes(b"the user's")
     write(showcase.two(), tmp_path)
     assert not stale.exists()
-    assert own.exists()
+    assert picture.exists()
 
 
 def test_names_that_cannot_be_printed_are_drawn_escaped_cut_and_apart(tmp_path):
@@ -49,8 +49,8 @@ def test_names_that_cannot_be_printed_are_drawn_escaped_cut_and_apart(tmp_path):
         with Image.open(files[f"{name}.png"]) as picture:
             assert picture.width < 2500
     drawn = ElementTree.parse(files["classes.svg"])
-    said = {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
-    assert set(apart(showcase.UNPRINTABLE, 32)) <= said
+    texts = {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    assert set(apart(showcase.UNPRINTABLE, 32)) <= texts
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_figures_show_the_metrics():
 
 def test_unwanted_shares_are_miscoverage():
     evidence = showcase.wished()
-    found = unwanted_shares(evidence, 1)
-    assert found[4] == conftr.miscoverage(evidence.sets(1), evidence.labels, [4], [9])
-    assert found[9] == conftr.miscoverage(evidence.sets(1), evidence.labels, [9], [4])
-    assert np.isnan(found[[0, 1, 2, 3, 5, 6, 7, 8]]).all()
+    shown = unwanted_shares(evidence, 1)
+    assert shown[4] == conftr.miscoverage(evidence.sets(1), evidence.labels, [4], [9])
+    assert shown[9] == conftr.miscoverage(evidence.sets(1), evidence.labels, [9], [4])
+    assert np.isnan(shown[[0, 1, 2, 3, 5, 6, 7, 8]]).all()

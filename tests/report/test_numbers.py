@@ -20,13 +20,13 @@ KINDS = {None: DIGITS, "class": showcase.digits("class"), "group": showcase.digi
 
 @pytest.mark.parametrize("alpha", [0.1, 0.02, 1 - 0.9, 1 / 3, 0.0005, 0.7, 0.0123, 1e-5, 5e-324])
 def test_stops_lead_from_weak_to_strong_and_hold_alpha(alpha):
-    found = stops(alpha)
-    assert found == sorted(set(found), reverse=True)
-    assert alpha in found
-    assert {0.5, 0.2, 0.05, 0.01, 0.001} <= set(found)
-    assert found[0] == max(0.5, alpha)
-    assert found[-1] <= min(0.001, alpha)
-    assert all(a > b * (1 + 1e-9) for a, b in pairwise(found))
+    result = stops(alpha)
+    assert result == sorted(set(result), reverse=True)
+    assert alpha in result
+    assert {0.5, 0.2, 0.05, 0.01, 0.001} <= set(result)
+    assert result[0] == max(0.5, alpha)
+    assert result[-1] <= min(0.001, alpha)
+    assert all(a > b * (1 + 1e-9) for a, b in pairwise(result))
 
 
 def test_promises_in_words():
@@ -71,14 +71,14 @@ def test_tallies_are_the_metrics(by, alpha):
     evidence = KINDS[by]
     sets, labels = evidence.sets(alpha=alpha), evidence.labels
     groups = numbers.tallies(evidence, alpha)
-    assert sum(one.tests for one in groups) == len(labels)
-    assert sum(one.covered for one in groups) / len(labels) == conftr.coverage(sets, labels)
-    assert sum(one.total for one in groups) / len(labels) == conftr.inefficiency(sets)
+    assert sum(tally.tests for tally in groups) == len(labels)
+    assert sum(tally.covered for tally in groups) / len(labels) == conftr.coverage(sets, labels)
+    assert sum(tally.total for tally in groups) / len(labels) == conftr.inefficiency(sets)
     classes = numbers.class_tallies(evidence, alpha)
-    shares = [one.covered / one.tests for one in classes]
+    shares = [tally.covered / tally.tests for tally in classes]
     np.testing.assert_array_equal(shares, conftr.class_coverage(sets, labels))
     if by == "class":
-        assert [one[:1] + one[2:5] for one in groups] == [one[:4] for one in classes]
+        assert [tally[:1] + tally[2:5] for tally in groups] == [tally[:4] for tally in classes]
 
 
 def answers(covered, tests=200, calibration=99):
@@ -100,19 +100,22 @@ def test_verdicts(covered, calibration, expected):
 
 
 def test_the_worst_group_gives_the_verdict():
-    one = numbers.tallies(answers(180), 0.1)[0]
-    assert numbers.verdict([one, one._replace(covered=100), one._replace(covered=200)]) == "below"
-    assert numbers.verdict([one, one._replace(covered=200)]) == "above"
-    assert numbers.verdict([one, one._replace(everything=True)]) == "everything"
+    tally = numbers.tallies(answers(180), 0.1)[0]
+    assert (
+        numbers.verdict([tally, tally._replace(covered=100), tally._replace(covered=200)])
+        == "below"
+    )
+    assert numbers.verdict([tally, tally._replace(covered=200)]) == "above"
+    assert numbers.verdict([tally, tally._replace(everything=True)]) == "everything"
 
 
 def test_headline_by_hand():
-    found = numbers.headline(answers(181), 0.1)
-    assert found["covered"] == "181"
-    assert found["coverage"] == "90.5\N{NO-BREAK SPACE}%"
-    assert found["size"] == "0.91"
-    assert (found["many"], found["hits"], found["misses"]) == ("1,000", "900", "100")
-    assert found["needed"] == "9"
+    result = numbers.headline(answers(181), 0.1)
+    assert result["covered"] == "181"
+    assert result["coverage"] == "90.5\N{NO-BREAK SPACE}%"
+    assert result["size"] == "0.91"
+    assert (result["many"], result["hits"], result["misses"]) == ("1,000", "900", "100")
+    assert result["needed"] == "9"
 
 
 @pytest.mark.parametrize("by", [None, "group"])
@@ -132,7 +135,7 @@ def test_classes_far_below_are_beyond_chance_and_twice_the_promise(by):
             for k in np.argsort(covered)
             if unlikely[k] and 1 - covered[k] > 2 * alpha
         ]
-        assert [one.name for one in numbers.far_below(evidence, alpha)] == far
+        assert [tally.name for tally in numbers.far_below(evidence, alpha)] == far
     assert numbers.far_below(evidence, 0.1)
     by_class = replace(evidence, groups=None, group_names=evidence.classes)
     assert numbers.far_below(replace(by_class, calibration_sizes=(200,) * 3), 0.1) == []
@@ -156,20 +159,20 @@ def test_ratios_are_rounded_like_counts(digits):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 12, 13, 19, 20, 21, 100, 1000, 10_000])
 def test_bins_hold_every_size_once(n_classes):
-    found = numbers.bins(n_classes)
-    sizes = [size for low, high in found for size in range(low, high + 1)]
+    result = numbers.bins(n_classes)
+    sizes = [size for low, high in result for size in range(low, high + 1)]
     assert sizes == list(range(n_classes + 1))
-    assert found[0] == (0, 0)
-    assert found[-1] == (n_classes, n_classes)
-    assert len(found) < 20
+    assert result[0] == (0, 0)
+    assert result[-1] == (n_classes, n_classes)
+    assert len(result) < 20
 
 
 def test_curve_and_band_are_what_each_stop_gives():
     small = replace(DIGITS, alpha=0.3)
-    found, band = numbers.curve(small, 1), numbers.band(small)
+    result, band = numbers.curve(small, 1), numbers.band(small)
     for i, alpha in list(enumerate(stops(0.3)))[::20]:
         sets = small.sets(1, alpha)
-        assert found.size[i] == conftr.inefficiency(sets)
-        assert found.coverage[i] == conftr.coverage(sets, small.labels)
+        assert result.size[i] == conftr.inefficiency(sets)
+        assert result.coverage[i] == conftr.coverage(sets, small.labels)
         (group,) = numbers.tallies(small, alpha)
         assert band[i] == (group.low / group.tests, group.high / group.tests)

@@ -99,18 +99,21 @@ def test_many_classes_and_examples_stay_small_and_say_so(monkeypatch):
     text, held = page(evidence), len(sampling.sample(evidence).labels)
     assert held < 3_000
     assert len(text) < 450_000
-    said = spoken(text)
-    assert f"this page holds {held:,} of the 3,000 test examples, drawn at random" in said
+    spoken_words = spoken(text)
+    assert f"this page holds {held:,} of the 3,000 test examples, drawn at random" in spoken_words
     overall = numbers.headline(evidence, evidence.alpha)
-    assert f"coverage {overall['coverage']}, mean set size {overall['size']}" in said
+    assert f"coverage {overall['coverage']}, mean set size {overall['size']}" in spoken_words
 
 
 def test_without_a_script_the_page_says_what_matters():
-    said = spoken(PAGES["digits"])
-    found = numbers.headline(DIGITS, DIGITS.alpha)
-    assert f"{found['covered']} sets contained the true class" in said
-    assert f"anywhere from {found['low']} to {found['high']} in 99 of 100 cases" in said
-    assert "Of 1,000 answers, about 980 or more contain the truth; about 20 at most miss it" in said
+    spoken_words = spoken(PAGES["digits"])
+    result = numbers.headline(DIGITS, DIGITS.alpha)
+    assert f"{result['covered']} sets contained the true class" in spoken_words
+    assert f"anywhere from {result['low']} to {result['high']} in 99 of 100 cases" in spoken_words
+    assert (
+        "Of 1,000 answers, about 980 or more contain the truth; about 20 at most miss it"
+        in spoken_words
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -158,9 +161,9 @@ def test_names_that_cannot_be_printed_are_said_escaped_cut_and_apart():
 
 def test_cross_entropy_chosen_is_said_honestly():
     swapped = replace(DIGITS, candidates=DIGITS.candidates[::-1])
-    said = spoken(page(swapped))
-    assert "Chosen: cross-entropy." in said
-    assert "Training through calibration did no better" in said
+    spoken_words = spoken(page(swapped))
+    assert "Chosen: cross-entropy." in spoken_words
+    assert "Training through calibration did no better" in spoken_words
     assert "did no better" not in Parsed(PAGES["digits"]).said
 
 

@@ -15,7 +15,7 @@ def test_clipping_changes_no_set_at_any_stop(by):
     evidence = showcase.digits(by)
     parts = zip(evidence.candidates, sampling.clipped(evidence), strict=True)
     clipped = replace(
-        evidence, candidates=tuple(replace(one, standing=places) for one, places in parts)
+        evidence, candidates=tuple(replace(item, standing=places) for item, places in parts)
     )
     for alpha in stops(evidence.alpha):
         for c in range(2):
@@ -52,9 +52,9 @@ def test_a_sample_keeps_what_belongs_together(monkeypatch):
     np.testing.assert_array_equal(held.labels, rows % 10)
     np.testing.assert_array_equal(held.groups, rows % 3)
     assert [int(cell["row"]) for cell in held.cells] == rows.tolist()
-    for own, all_of_them in zip(held.candidates, marked.candidates, strict=True):
-        np.testing.assert_array_equal(own.standing, all_of_them.standing[rows])
-        np.testing.assert_array_equal(own.probabilities, all_of_them.probabilities[rows])
+    for sampled, all_of_them in zip(held.candidates, marked.candidates, strict=True):
+        np.testing.assert_array_equal(sampled.standing, all_of_them.standing[rows])
+        np.testing.assert_array_equal(sampled.probabilities, all_of_them.probabilities[rows])
 
 
 def test_a_sample_is_drawn_blindly_and_the_same_each_time(monkeypatch):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import conftr
 from conftr.machine.plain_data import build
 from conftr.search.grids import coarse, equal_budget
 from conftr.search.methods import LATER, METHODS, USUAL
@@ -102,12 +103,17 @@ def test_methods_of_a_file_can_be_chosen(described):
 def test_a_file_there_and_back(described):
     file = read(described(FILE))
     assert read(described(toml(file, "A comment\nof two lines."))) == file
-    found = SettingsFile(
+    result = SettingsFile(
         by_method={"my_method.py:Focal": {"gamma": (1.5,)}},
         methods=("my_method.py:Focal",),
         searched={"data": "wine-12", "seed": 0},
     )
-    assert '[settings."my_method.py:Focal"]\ngamma = 1.5\n' in toml(found, "")
+    assert '[settings."my_method.py:Focal"]\ngamma = 1.5\n' in toml(result, "")
+
+
+def test_a_method_that_is_a_value_is_not_written():
+    with pytest.raises(SettingsError, match=r"must be a name or FILE.py:NAME.*; got Bel\("):
+        toml(SettingsFile(methods=(conftr.Bel(0.1),)), "")
 
 
 def test_an_objective_of_ones_own_has_its_fields_in_a_file(tmp_path, monkeypatch, described):
@@ -116,7 +122,7 @@ def test_an_objective_of_ones_own_has_its_fields_in_a_file(tmp_path, monkeypatch
     text = '[settings."mine.py:Focal"]\ngamma = [1, 2]\nlearning_rate = 0.1\n'
     file = read(described(text))
     (sweep,) = sweeps(file, "digits", BASE, alpha=0.3)
-    assert [one["gamma"] for one in sweep.configurations()] == [1, 2]
+    assert [settings["gamma"] for settings in sweep.configurations()] == [1, 2]
     assert sweep.title == "Focal"
     with pytest.raises(SettingsError, match=r"may have model, .*, gamma; got 'temperature'"):
         read(described(text.replace("gamma", "temperature")))
@@ -200,7 +206,9 @@ def test_an_equal_budget_gives_every_method_as_many_configurations():
     made = sweeps(file, "digits", BASE, alpha=0.05)
     assert {len(sweep.configurations()) for sweep in made} == {8}
     assert {sweep.alpha for sweep in made} == {0.05}
-    assert all({one["epochs"] for one in sweep.configurations()} == {5, 10} for sweep in made)
+    assert all(
+        {settings["epochs"] for settings in sweep.configurations()} == {5, 10} for sweep in made
+    )
 
 
 @pytest.mark.parametrize("method", LATER)

@@ -79,7 +79,7 @@ def test_numbers_that_may_be_traced_share_a_program():
         attempt("conftr", temperature=1.0, size_weight=3.0, target_size=0),
         attempt("conftr", learning_rate=0.1, momentum=0.5, weight_decay=0.0),
     ]
-    assert len({one.program for one in same}) == 1
+    assert len({tried_attempt.program for tried_attempt in same}) == 1
     assert vary(same)["temperature"] == [0.5, 1.0, 1.0]
     others = [
         attempt("conftr", fraction=0.3),
@@ -87,13 +87,13 @@ def test_numbers_that_may_be_traced_share_a_program():
         attempt("conftr", quantile="nearest:0.1"),
         attempt("conftr", batch_size=10),
     ]
-    assert len({one.program for one in [*same, *others]}) == 5
+    assert len({tried_attempt.program for tried_attempt in [*same, *others]}) == 5
     assert len(bundled([*same, *others], 2)) == 6
 
 
 def test_weights_of_cross_entropy_share_a_program_but_for_none():
     weights = [attempt("conftr", cross_entropy_weight=weight) for weight in (0, 0.1, 1)]
-    none, some, more = (one.program for one in weights)
+    none, some, more = (tried_attempt.program for tried_attempt in weights)
     assert none != some == more
     assert "cross_entropy_weight" not in weights[0].numbers
 
@@ -105,6 +105,37 @@ def test_a_number_of_an_unknown_objective_is_traced_where_it_may_be():
     assert first.program == second.program != third.program
     assert first.numbers["gamma"] == 2.0
     assert "floor" not in first.numbers
+
+
+@dataclass(frozen=True)
+class Powered:
+    """A loss on sets of which conftr knows nothing."""
+
+    power: Any = 1.0
+    temperature: float = 7.0  # that of conformal training goes before
+
+    def __call__(self, sets, labels):
+        return (sets.sum(axis=1) ** self.power).mean()
+
+
+def test_a_loss_on_sets_has_its_fields_as_settings():
+    objective = objective_of(Powered)
+    assert space.names(objective)[-1] == "power"
+    assert "dispersion" not in space.names(objective)  # a quantile is a text
+    space.check(objective, "power", 2)
+    with pytest.raises(ValueError, match="power must be a number; got 'two'"):
+        space.check(objective, "power", "two")
+    described = attempt(Powered, power=2, temperature=0.5).training.objective
+    assert build(described) == dataclasses.replace(
+        objective, alpha=build(described).alpha, set_loss=Powered(2), temperature=0.5
+    )
+
+
+def test_fields_of_what_another_takes_the_place_of_are_left_out():
+    objective = objective_of(Powered)
+    settings = {**RUN, "set_loss": "size_loss", "power": 2}
+    described = space.configured(objective, settings, 0.1).objective
+    assert build(described).set_loss is conftr.size_loss
 
 
 def test_around_an_unknown_objective():

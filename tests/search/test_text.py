@@ -126,6 +126,6 @@ def test_what_cannot_be_read_is_refused(read, typed, message):
 
 
 def test_augmentations_are_built_in_their_order():
-    found = build(text.augmentation("flip, crop:2,cutout"))
-    assert found == InTurn((Flip(), Crop(2), Cutout(16)))
+    result = build(text.augmentation("flip, crop:2,cutout"))
+    assert result == InTurn((Flip(), Crop(2), Cutout(16)))
     assert build(text.augmentation("any-view")) == AnyView()

@@ -49,10 +49,10 @@ def test_the_one_given_is_tried_and_the_best_is_chosen(tuned):
         "temperature": 1.0,
         "size_weight": 0.5,  # and no cross-entropy weight, which is 0
     }
-    assert given in [one.settings for one in tuned.tried]
-    sizes = [one.size for one in tuned.tried]
+    assert given in [item.settings for item in tuned.tried]
+    sizes = [item.size for item in tuned.tried]
     assert sizes == sorted(sizes)
-    assert len({tuple(one.settings.values()) for one in tuned.tried}) == 6
+    assert len({tuple(item.settings.values()) for item in tuned.tried}) == 6
     best = tuned.tried[0].settings
     assert tuned.plan.optimiser.learning_rate == best["learning_rate"]
     assert tuned.objective.temperature == best["temperature"]

@@ -56,26 +56,26 @@ def stopped(folder, devices):
 def main(folder):
     data, devices = blobs(), jax.devices()
     alone, keys = jax.random.key(0), trial_keys(0, 2)
-    found = {}
+    by_name = {}
     for count in (0, 1, 2, 4):
         some = devices[:count] or None
         fitted = fit(alone, MODEL, data, OBJECTIVE, PLAN, devices=some)
         logits = predict_logits(MODEL, fitted, data.x)
-        found[f"{count} devices"] = {"loss": fitted.loss.tolist(), "logits": logits.tolist()}
+        by_name[f"{count} devices"] = {"loss": fitted.loss.tolist(), "logits": logits.tolist()}
     for batched in (False, True):
         fitted = fit(keys, MODEL, data, OBJECTIVE, PLAN, devices=devices, batched=batched)
-        found[f"trials, {batched=}"] = fitted.loss.tolist()
-    found["trials"] = fit(keys, MODEL, data, OBJECTIVE, PLAN).loss.tolist()
-    found["taken up"] = stopped(folder, devices).loss.tolist()
+        by_name[f"trials, {batched=}"] = fitted.loss.tolist()
+    by_name["trials"] = fit(keys, MODEL, data, OBJECTIVE, PLAN).loss.tolist()
+    by_name["taken up"] = stopped(folder, devices).loss.tolist()
     text = program(devices)
-    found["hidden"] = sorted(set(re.findall(rf"f32\[(\d+),{HIDDEN}\]", text)))
-    found["gathered"] = Counter(re.findall(rf"= f32\[{BATCH},{K}\]\S* (all-\w+)\(", text))
-    found["whole"] = "all-" in program(None) + program(devices[:1])
+    by_name["hidden"] = sorted(set(re.findall(rf"f32\[(\d+),{HIDDEN}\]", text)))
+    by_name["gathered"] = Counter(re.findall(rf"= f32\[{BATCH},{K}\]\S* (all-\w+)\(", text))
+    by_name["whole"] = "all-" in program(None) + program(devices[:1])
     try:
         fit(alone, MODEL, data, OBJECTIVE, replace(PLAN, batch_size=39), devices=devices)
     except ValueError as error:
-        found["refused"] = str(error)
-    print(json.dumps(found))
+        by_name["refused"] = str(error)
+    print(json.dumps(by_name))
 
 
 if __name__ == "__main__":

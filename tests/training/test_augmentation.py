@@ -30,32 +30,32 @@ PICTURES = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3)).astype(np.fl
 
 
 def test_flip_mirrors_whole_pictures_and_leaves_others():
-    found = np.asarray(Flip()(KEY, PICTURES))
-    same = (found == PICTURES).all((1, 2, 3))
-    mirrored = (found == PICTURES[:, :, ::-1]).all((1, 2, 3))
+    changed = np.asarray(Flip()(KEY, PICTURES))
+    same = (changed == PICTURES).all((1, 2, 3))
+    mirrored = (changed == PICTURES[:, :, ::-1]).all((1, 2, 3))
     assert (same | mirrored).all()
     assert same.any()
     assert mirrored.any()
 
 
 def test_crop_moves_a_picture_by_at_most_its_border():
-    found = np.asarray(Crop(2)(KEY, PICTURES))
+    changed = np.asarray(Crop(2)(KEY, PICTURES))
     padded = np.pad(PICTURES, ((0, 0), (2, 2), (2, 2), (0, 0)))
     places = []
-    for one, around in zip(found, padded, strict=True):
+    for picture, around in zip(changed, padded, strict=True):
         cuts = {(i, j): around[i : i + 8, j : j + 8] for i in range(5) for j in range(5)}
-        places += [place for place, cut in cuts.items() if np.array_equal(cut, one)]
-    assert len(places) == len(found)
+        places += [place for place, cut in cuts.items() if np.array_equal(cut, picture)]
+    assert len(places) == len(changed)
     assert len(set(places)) > 3
 
 
 def test_cutout_covers_a_square_that_an_edge_may_cut():
-    found = np.asarray(Cutout(4, fill=-1.0)(KEY, PICTURES))
-    covered = (found == -1).all(-1)
-    np.testing.assert_array_equal(found[~covered], PICTURES[~covered])
-    for one in covered:
-        rows, columns = one.any(1).sum(), one.any(0).sum()
-        assert one.sum() == rows * columns
+    changed = np.asarray(Cutout(4, fill=-1.0)(KEY, PICTURES))
+    covered = (changed == -1).all(-1)
+    np.testing.assert_array_equal(changed[~covered], PICTURES[~covered])
+    for picture in covered:
+        rows, columns = picture.any(1).sum(), picture.any(0).sum()
+        assert picture.sum() == rows * columns
         assert 2 <= rows <= 4
         assert 2 <= columns <= 4
 
@@ -87,19 +87,19 @@ def test_operations_by_hand(operation, strength, expected):
 
 
 def test_contrast_stretches_every_channel():
-    found = operations._auto_contrast(PICTURE, jnp.float32(0))
-    np.testing.assert_allclose(found.min((0, 1)), 0)
-    np.testing.assert_allclose(found.max((0, 1)), 255)
+    changed = operations._auto_contrast(PICTURE, jnp.float32(0))
+    np.testing.assert_allclose(changed.min((0, 1)), 0)
+    np.testing.assert_allclose(changed.max((0, 1)), 255)
     flat = jnp.full((4, 4, 1), 7.0)
     np.testing.assert_array_equal(operations._auto_contrast(flat, jnp.float32(0)), flat)
 
 
 def test_equalising_spreads_values_and_keeps_their_order():
     dark = jnp.asarray(np.random.default_rng(0).integers(0, 40, (32, 32, 1)), jnp.float32)
-    found = np.asarray(operations._equalise(dark, jnp.float32(0)))
+    changed = np.asarray(operations._equalise(dark, jnp.float32(0)))
     order = np.argsort(np.asarray(dark).ravel(), kind="stable")
-    assert (np.diff(found.ravel()[order]) >= 0).all()
-    assert found.max() > 240
+    assert (np.diff(changed.ravel()[order]) >= 0).all()
+    assert changed.max() > 240
     flat = jnp.full((4, 4, 1), 7.0)
     np.testing.assert_array_equal(operations._equalise(flat, jnp.float32(0)), flat)
 
@@ -107,16 +107,16 @@ def test_equalising_spreads_values_and_keeps_their_order():
 def test_sharpness_leaves_edges_and_flat_pictures_alone():
     flat = jnp.full((5, 5, 3), 9.0)
     np.testing.assert_allclose(operations._sharpness(flat, jnp.float32(0.9)), flat, rtol=1e-5)
-    found = operations._sharpness(jnp.asarray(PICTURES[0]), jnp.float32(-0.9))
-    np.testing.assert_array_equal(found[0], PICTURES[0][0])
+    changed = operations._sharpness(jnp.asarray(PICTURES[0]), jnp.float32(-0.9))
+    np.testing.assert_array_equal(changed[0], PICTURES[0][0])
 
 
 def test_the_policy_changes_pictures_within_their_range():
-    found = np.asarray(AutoAugment()(KEY, PICTURES))
-    assert found.shape == PICTURES.shape
-    assert found.min() >= 0
-    assert found.max() <= 255.01
-    changed = (found != PICTURES).any((1, 2, 3))
+    result = np.asarray(AutoAugment()(KEY, PICTURES))
+    assert result.shape == PICTURES.shape
+    assert result.min() >= 0
+    assert result.max() <= 255.01
+    changed = (result != PICTURES).any((1, 2, 3))
     assert changed.any()
     assert len(operations._POLICY) == 25
 
@@ -173,6 +173,6 @@ def test_views_need_an_axis_of_their_own():
 
 def test_numbers_that_are_left_out_are_none_and_the_others_count_the_more():
     x = np.ones((200, 50), np.float32)
-    found = np.asarray(LeaveOut(0.75)(KEY, x))
-    assert set(np.unique(found)) == {0.0, 4.0}
-    assert abs(found.mean() - 1) < 0.1
+    changed = np.asarray(LeaveOut(0.75)(KEY, x))
+    assert set(np.unique(changed)) == {0.0, 4.0}
+    assert abs(changed.mean() - 1) < 0.1

@@ -33,7 +33,7 @@ def test_a_killed_backbone_ends_with_the_same_bits(tmp_path):
         process.kill()
     assert not list(killed.glob("*.safetensors"))
     with start(killed) as process:
-        said, _ = process.communicate()
-    assert "epoch 1 " not in said
-    assert "epoch 4 " in said
+        printed, _ = process.communicate()
+    assert "epoch 1 " not in printed
+    assert "epoch 4 " in printed
     assert weights(whole) == weights(killed)

@@ -50,8 +50,8 @@ def one_network(alpha, seed):
 def members_and_head(alpha, seed):
     """All kinds of members that `fit` has by itself, small, and heads trained in three ways."""
     network = Network(hidden=(8,), steps=20)
-    own = [Logistic(), Forest(trees=3), network, *([Boosted(rounds=3)] if is_here() else [])]
-    return conftr.ConformalClassifier(alpha, members=own, random_state=seed, shape=SHAPE)
+    members = [Logistic(), Forest(trees=3), network, *([Boosted(rounds=3)] if is_here() else [])]
+    return conftr.ConformalClassifier(alpha, members=members, random_state=seed, shape=SHAPE)
 
 
 def fit(make, settings, i):
@@ -70,13 +70,16 @@ def taken():
 
 
 def measured(make, settings, fits):
-    found, name = [], f"{make.__name__}, {settings.__name__}"
+    readings, name = [], f"{make.__name__}, {settings.__name__}"
     for i in range(fits):
         fit(make, settings, i)
-        found.append(taken())
+        readings.append(taken())
         if (i + 1) % max(1, fits // 20) == 0:
-            print(f"{name}: {i + 1} fits, {found[-1][0]} maps, {found[-1][1]:.0f} MB", flush=True)
-    return np.array(found)
+            print(
+                f"{name}: {i + 1} fits, {readings[-1][0]} maps, {readings[-1][1]:.0f} MB",
+                flush=True,
+            )
+    return np.array(readings)
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -43,8 +43,8 @@ def by_hand(lr: float, mu: float, wd: float, nesterov: bool, gradients: list[flo
 def test_momentum_and_weight_decay_by_hand(nesterov: bool, mu: float, wd: float) -> None:
     gradients = [0.3, -1.0, 2.0, 0.1]
     optimiser = SGD(0.05, mu, wd, nesterov=nesterov)
-    found = steps_of(optimiser, gradients, [1.0] * 4)
-    np.testing.assert_allclose(found, by_hand(0.05, mu, wd, nesterov, gradients), rtol=1e-5)
+    result = steps_of(optimiser, gradients, [1.0] * 4)
+    np.testing.assert_allclose(result, by_hand(0.05, mu, wd, nesterov, gradients), rtol=1e-5)
 
 
 def test_the_penalty_has_no_half() -> None:
@@ -60,8 +60,8 @@ def test_the_factor_scales_the_step_and_not_the_momentum() -> None:
 
 
 def test_any_optax_transformation_is_applied_as_it_is() -> None:
-    found = steps_of(optax.adam(0.1), [1.0, 1.0], [7.0, 7.0])
-    np.testing.assert_allclose(found, [0.9, 0.8], atol=1e-4)
+    result = steps_of(optax.adam(0.1), [1.0, 1.0], [7.0, 7.0])
+    np.testing.assert_allclose(result, [0.9, 0.8], atol=1e-4)
 
 
 @pytest.mark.parametrize("epochs", [5, 50, 75, 150])
@@ -69,9 +69,9 @@ def test_any_optax_transformation_is_applied_as_it_is() -> None:
 def test_the_learning_rate_falls_after_two_three_and_four_fifths_of_the_epochs(
     epochs: int, steps: int
 ) -> None:
-    found = StepDecay()(np.arange(epochs * steps), epochs * steps).reshape(epochs, steps)
+    result = StepDecay()(np.arange(epochs * steps), epochs * steps).reshape(epochs, steps)
     expected = [0.1 ** sum(5 * epoch >= k * epochs for k in (2, 3, 4)) for epoch in range(epochs)]
-    np.testing.assert_allclose(found, np.repeat(expected, steps).reshape(epochs, steps))
+    np.testing.assert_allclose(result, np.repeat(expected, steps).reshape(epochs, steps))
 
 
 def test_schedules_over_ten_steps() -> None:

@@ -111,7 +111,7 @@ def test_data_of_another_shape_compile_what_trains_and_what_predicts():
 
 def test_what_goes_on_the_device_needs_no_program():
     with compiling() as seen:
-        found = on_device(np.arange(21).reshape(3, 7), np.float32)
+        result = on_device(np.arange(21).reshape(3, 7), np.float32)
     assert not seen
-    assert found.dtype == jnp.float32
-    assert on_device(found) is found
+    assert result.dtype == jnp.float32
+    assert on_device(result) is result

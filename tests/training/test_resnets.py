@@ -51,19 +51,19 @@ def test_logits_and_features_of_any_picture(model):
     assert logits.shape == (5, 3)
     assert features.shape == (5, model.width * 2)
     assert jax.tree.structure(moved) == jax.tree.structure(state)
-    one = model.apply(params, state, x[:1], False)[0]
-    np.testing.assert_allclose(one, model.apply(params, state, x, False)[0][:1], atol=1e-5)
+    item = model.apply(params, state, x[:1], False)[0]
+    np.testing.assert_allclose(item, model.apply(params, state, x, False)[0][:1], atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (7, 5)])
 def test_the_pool_is_the_largest_of_nine(shape):
     x = np.random.default_rng(0).normal(size=(2, *shape, 3)).astype(np.float32)
-    found = np.asarray(_pooled(x))
+    result = np.asarray(_pooled(x))
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=-np.inf)
     for i in range((shape[0] + 1) // 2):
         for j in range((shape[1] + 1) // 2):
             nine = padded[:, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3]
-            np.testing.assert_array_equal(found[:, i, j], nine.max((1, 2)))
+            np.testing.assert_array_equal(result[:, i, j], nine.max((1, 2)))
 
 
 @pytest.mark.parametrize(

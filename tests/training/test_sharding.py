@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_name("sharded_run.py")
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def outputs(tmp_path_factory):
     """What a process with four simulated devices found."""
     flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=4"
     done = subprocess.run(
@@ -31,31 +31,31 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_losses_and_logits_are_those_of_one_device(found, count):
-    one, several = found["0 devices"], found[f"{count} devices"]
-    assert len(one["loss"]) == 3
-    np.testing.assert_allclose(several["loss"], one["loss"], rtol=1e-5)
-    np.testing.assert_allclose(several["logits"], one["logits"], atol=1e-4)
+def test_losses_and_logits_are_those_of_one_device(outputs, count):
+    item, several = outputs["0 devices"], outputs[f"{count} devices"]
+    assert len(item["loss"]) == 3
+    np.testing.assert_allclose(several["loss"], item["loss"], rtol=1e-5)
+    np.testing.assert_allclose(several["logits"], item["logits"], atol=1e-4)
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_trials_train_on_several_devices_too(found, batched):
-    np.testing.assert_allclose(found[f"trials, {batched=}"], found["trials"], rtol=1e-5)
+def test_trials_train_on_several_devices_too(outputs, batched):
+    np.testing.assert_allclose(outputs[f"trials, {batched=}"], outputs["trials"], rtol=1e-5)
 
 
-def test_a_run_goes_on_with_other_devices(found):
-    np.testing.assert_allclose(found["taken up"], found["0 devices"]["loss"], rtol=1e-5)
+def test_a_run_goes_on_with_other_devices(outputs):
+    np.testing.assert_allclose(outputs["taken up"], outputs["0 devices"]["loss"], rtol=1e-5)
 
 
-def test_each_device_works_on_its_rows_and_sees_all_logits_once_a_step(found):
-    assert "10" in found["hidden"]
-    assert "40" not in found["hidden"]
-    assert found["gathered"] == {"all-gather": 1}
+def test_each_device_works_on_its_rows_and_sees_all_logits_once_a_step(outputs):
+    assert "10" in outputs["hidden"]
+    assert "40" not in outputs["hidden"]
+    assert outputs["gathered"] == {"all-gather": 1}
 
 
-def test_on_one_device_nothing_is_sent(found):
-    assert not found["whole"]
+def test_on_one_device_nothing_is_sent(outputs):
+    assert not outputs["whole"]
 
 
-def test_a_batch_must_divide_among_the_devices(found):
-    assert "devices must be as many as divide the batch_size of 39" in found["refused"]
+def test_a_batch_must_divide_among_the_devices(outputs):
+    assert "devices must be as many as divide the batch_size of 39" in outputs["refused"]

@@ -64,8 +64,8 @@ def test_state_is_carried_checkpointed_and_each_trial_has_its_own(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fit(keys, model, data, Following(), plan, vary=vary, checkpoints=kept, progress=stop)
     again = fit(keys, model, data, Following(), plan, vary=vary, checkpoints=kept)
-    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(again), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(jax.tree.leaves(whole), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(first, other)
     batched = fit(keys, model, data, Following(), plan, vary=vary, batched=True)
     np.testing.assert_allclose(batched.objective_state.mean, state.mean, rtol=1e-4)
 

@@ -61,13 +61,13 @@ def leaves(fitted: Fitted) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(fitted)]
 
 
-def same_bits(one: Fitted, other: Fitted) -> bool:
-    pairs = list(zip(leaves(one), leaves(other), strict=True))
+def same_bits(first: Fitted, other: Fitted) -> bool:
+    pairs = list(zip(leaves(first), leaves(other), strict=True))
     return all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs)
 
 
-def close(one: Fitted, other: Fitted, atol: float = 2e-5) -> None:
-    for a, b in zip(leaves(one), leaves(other), strict=True):
+def close(first: Fitted, other: Fitted, atol: float = 2e-5) -> None:
+    for a, b in zip(leaves(first), leaves(other), strict=True):
         np.testing.assert_allclose(a, b, atol=atol, rtol=1e-4)
 
 
@@ -114,12 +114,12 @@ def test_the_schedule_reaches_the_step() -> None:
     """Epoch 2 of 2 has a tenth of the learning rate: with no momentum, a tenth of the way."""
     data, key = blobs(20), jax.random.key(0)
     late = lambda steps, total: np.where(steps < total // 2, 0.0, 0.1)  # noqa: E731
-    one = SGD(0.1, 0.0, 0.0, schedule=constant)
-    two = dataclasses.replace(one, schedule=late)
+    item = SGD(0.1, 0.0, 0.0, schedule=constant)
+    two = dataclasses.replace(item, schedule=late)
     start = linear((D,), K).init(key)[0].logits.weight
     short, long = (
         fit(key, linear((D,), K), data, conftr.CrossEntropy(), Plan(epochs, 20, optimiser))
-        for epochs, optimiser in [(1, one), (2, two)]
+        for epochs, optimiser in [(1, item), (2, two)]
     )
     moved = [np.asarray(fitted.params.logits.weight - start) for fitted in (short, long)]
     np.testing.assert_allclose(moved[1], 0.1 * moved[0], atol=1e-6)
@@ -197,9 +197,9 @@ def test_training_learns() -> None:
 @pytest.mark.parametrize("batched", [False, True], ids=["side by side", "batched"])
 def test_equal_calls_give_equal_bits(batched: bool) -> None:
     call = {"model": MODEL, "data": DATA, "objective": CONFTR, "plan": PLAN, "batched": batched}
-    one, other, another = (fit(trial_keys(seed, 4), **call) for seed in (0, 0, 1))
-    assert same_bits(one, other)
-    assert not same_bits(one, another)
+    first, other, another = (fit(trial_keys(seed, 4), **call) for seed in (0, 0, 1))
+    assert same_bits(first, other)
+    assert not same_bits(first, another)
 
 
 def test_a_trial_is_the_same_alone_and_beside_others() -> None:
@@ -227,10 +227,10 @@ def test_settings_of_each_trial_are_those_of_runs_of_their_own() -> None:
     )
     close(together, batched)
     for i in range(2):
-        own = {name: np.asarray(value)[i] for name, value in vary.items()}
-        plan = dataclasses.replace(PLAN, optimiser=SGD(float(own.pop("learning_rate"))))
-        numbers = {name: float(own.pop(name)) for name in ("temperature", "size_weight")}
-        objective = dataclasses.replace(CONFTR, **numbers, **own)
+        settings = {name: np.asarray(value)[i] for name, value in vary.items()}
+        plan = dataclasses.replace(PLAN, optimiser=SGD(float(settings.pop("learning_rate"))))
+        numbers = {name: float(settings.pop(name)) for name in ("temperature", "size_weight")}
+        objective = dataclasses.replace(CONFTR, **numbers, **settings)
         close(together.trial(i), fit(keys[i], LINEAR, DATA, objective, plan))
 
 
@@ -260,8 +260,8 @@ def test_resampled_rows_are_drawn_from_five_copies_without_replacement() -> None
 
 def test_old_style_keys_are_keys() -> None:
     new, old = jax.random.key(5), jax.random.PRNGKey(5)
-    one, other = (fit(key, MODEL, DATA, conftr.CrossEntropy(), PLAN) for key in (new, old))
-    assert same_bits(one, other)
+    first, other = (fit(key, MODEL, DATA, conftr.CrossEntropy(), PLAN) for key in (new, old))
+    assert same_bits(first, other)
 
 
 # A model of each library, all with the weights of one. What `fit` asks of them is two functions.
@@ -337,11 +337,11 @@ def equinox_model(layers: Any) -> Custom:
     def apply(params: Any, state: Any, x: Any, train: bool) -> Any:
         first, norm, last = eqx.nn.inference_mode(eqx.combine(params, static), not train)
 
-        def one(x: Any, state: Any) -> Any:
+        def forward(x: Any, state: Any) -> Any:
             h, state = norm(first(x), state)
             return last(jax.nn.relu(h)), state
 
-        return jax.vmap(one, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(x, state)
+        return jax.vmap(forward, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(x, state)
 
     return Custom(lambda key: (params, state), apply)
 
@@ -353,9 +353,9 @@ OURS = Custom(lambda key: (LAYERS, STATE), MODEL.apply)
 @pytest.mark.parametrize("library", [plain_model, flax_model, equinox_model])
 def test_models_of_other_libraries_train_alike(library: Callable[[Any], Custom]) -> None:
     keys, theirs = trial_keys(0, 2), library(LAYERS)
-    one, other = (fit(keys, model, DATA, CONFTR, PLAN) for model in (OURS, theirs))
-    np.testing.assert_allclose(one.loss, other.loss, atol=1e-4)
-    logits = [predict_logits(m, f, DATA.x) for m, f in [(OURS, one), (theirs, other)]]
+    first, other = (fit(keys, model, DATA, CONFTR, PLAN) for model in (OURS, theirs))
+    np.testing.assert_allclose(first.loss, other.loss, atol=1e-4)
+    logits = [predict_logits(m, f, DATA.x) for m, f in [(OURS, first), (theirs, other)]]
     assert logits[1].shape == (2, N, K)
     if library is not equinox_model:  # whose running statistics start from the first batch
         np.testing.assert_allclose(logits[0], logits[1], atol=1e-3)
@@ -426,11 +426,13 @@ def test_a_failed_trial_keeps_the_parameters_before_the_failure() -> None:
 
 
 def test_the_callback_is_told_of_each_epoch() -> None:
-    told: list[Progress] = []
-    fitted = fit(trial_keys(0, 2), LINEAR, DATA, conftr.CrossEntropy(), PLAN, progress=told.append)
-    assert [(p.epoch, p.epochs) for p in told] == [(1, 3), (2, 3), (3, 3)]
-    np.testing.assert_array_equal(np.stack([p.loss for p in told]), fitted.loss)
-    assert told[0].elapsed <= told[1].elapsed <= told[2].elapsed
+    messages: list[Progress] = []
+    fitted = fit(
+        trial_keys(0, 2), LINEAR, DATA, conftr.CrossEntropy(), PLAN, progress=messages.append
+    )
+    assert [(p.epoch, p.epochs) for p in messages] == [(1, 3), (2, 3), (3, 3)]
+    np.testing.assert_array_equal(np.stack([p.loss for p in messages]), fitted.loss)
+    assert messages[0].elapsed <= messages[1].elapsed <= messages[2].elapsed
 
 
 def test_an_error_in_the_callback_ends_the_run() -> None:
@@ -445,9 +447,9 @@ def test_an_error_in_the_callback_ends_the_run() -> None:
 def test_logits_of_every_row_whatever_the_block(n: int) -> None:
     fitted = fit(trial_keys(0, 2), MODEL, DATA, conftr.CrossEntropy(), Plan(1, 20))
     expected = [MODEL.apply(t.params, t.state, DATA.x, False)[0] for t in map(fitted.trial, (0, 1))]
-    found = predict_logits(MODEL, fitted, DATA.x[:n], block=64)
-    assert found.shape == (2, n, K)
-    np.testing.assert_allclose(found, np.stack(expected)[:, :n], atol=1e-5)
+    result = predict_logits(MODEL, fitted, DATA.x[:n], block=64)
+    assert result.shape == (2, n, K)
+    np.testing.assert_allclose(result, np.stack(expected)[:, :n], atol=1e-5)
     np.testing.assert_allclose(
         predict_logits(MODEL, fitted.trial(1), DATA.x[:n]), expected[1][:n], atol=1e-5
     )
@@ -541,10 +543,10 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first = kept(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
-    def told(p: Progress) -> None:
+    def report(p: Progress) -> None:
         raise AssertionError("trained")
 
-    assert same_bits(first, kept(tmp_path, progress=told))
+    assert same_bits(first, kept(tmp_path, progress=report))
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
 
@@ -552,10 +554,10 @@ def test_a_damaged_checkpoint_is_named_and_costs_no_more_than_an_epoch(tmp_path:
     first = kept(tmp_path)
     newest = sorted(tmp_path.iterdir())[-1]
     newest.write_bytes(newest.read_bytes()[:-100])
-    told: list[Progress] = []
+    messages: list[Progress] = []
     with pytest.warns(CheckpointWarning, match=newest.name):
-        again = kept(tmp_path, progress=told.append)
-    assert [p.epoch for p in told] == [4]
+        again = kept(tmp_path, progress=messages.append)
+    assert [p.epoch for p in messages] == [4]
     assert same_bits(first, again)
 
 
@@ -582,8 +584,8 @@ def test_checkpoints_hold_failures_and_random_states(tmp_path: Path) -> None:
     """A model may keep a key in its state, as one with dropout does."""
 
     def apply(params: Any, state: Any, x: Any, train: bool) -> Any:
-        key, own = jax.random.split(state)
-        noise = jax.random.normal(own, x.shape) if train else 0.0
+        key, trial_key = jax.random.split(state)
+        noise = jax.random.normal(trial_key, x.shape) if train else 0.0
         return (x + noise) @ params["w"], key
 
     model = Custom(lambda key: ({"w": jnp.zeros((D, K))}, key), apply)
@@ -623,9 +625,9 @@ def test_checkpoints_are_written_at_the_pace_asked_for(tmp_path: Path) -> None:
 def test_the_cache_of_programs_is_set_only_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = "import jax, conftr.training; print(jax.config.jax_compilation_cache_dir)"
+    command = "import jax, conftr.training; print(jax.config.jax_compilation_cache_dir)"
     untold = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    child = [sys.executable, "-c", asked]
+    child = [sys.executable, "-c", command]
     assert (
         subprocess.check_output(child, env=untold, text=True, timeout=processes.PATIENCE)
         == "None\n"

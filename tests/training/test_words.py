@@ -19,14 +19,14 @@ def test_pairs_of_words_are_seen_in_their_order_and_wherever_they_stand():
     block = params.hidden[0]
     weight = jnp.array([[-1.0, 1.0]])  # the second word less the first
     product = type(block.product)(weight, jnp.zeros(1))
-    own = type(params)(
+    chosen = type(params)(
         (type(block)(product, block.norm),),
         type(params.logits)(jnp.array([[1.0], [0.0]]), jnp.zeros(2)),
     )
     texts = np.array([[1, 3, 0, 0], [0, 1, 3, 0], [3, 1, 0, 0], [0, 0, 0, 0]])[..., None]
     # The largest step up from a word to the next, nothing before the first and after the last.
-    np.testing.assert_allclose(logits(model, texts, own)[:, 0], [2, 2, 3, 0], rtol=1e-4)
-    np.testing.assert_allclose(logits(model, texts, own)[:, 1], 0)
+    np.testing.assert_allclose(logits(model, texts, chosen)[:, 0], [2, 2, 3, 0], rtol=1e-4)
+    np.testing.assert_allclose(logits(model, texts, chosen)[:, 1], 0)
 
 
 def test_widths_stand_side_by_side_and_single_words_have_no_order():
@@ -50,8 +50,8 @@ def test_sizes_that_make_no_network_are_refused():
 
 def test_words_are_left_out_as_a_whole():
     x = jnp.full((50, 20, 4), 7.0)
-    found = np.asarray(LeaveWordsOut(0.3, 128.0)(jax.random.key(0), x))
-    assert set(np.unique(found)) == {7.0, 128.0}
-    gone = (found == 128).all(axis=2)
-    assert (gone == (found == 128).any(axis=2)).all()
+    result = np.asarray(LeaveWordsOut(0.3, 128.0)(jax.random.key(0), x))
+    assert set(np.unique(result)) == {7.0, 128.0}
+    gone = (result == 128).all(axis=2)
+    assert (gone == (result == 128).any(axis=2)).all()
     assert 0.25 < gone.mean() < 0.35

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli import data, experiments, paper
+from conftr.cli import data
 from conftr.cli.calibrate import calibrate
+from conftr.cli.compare import compare, table
 from conftr.cli.console import keep_standard_output
 from conftr.cli.demo import demo
 from conftr.cli.export import export
@@ -15,6 +16,7 @@ from conftr.cli.fit import fit
 from conftr.cli.monitor import monitor
 from conftr.cli.predict import predict
 from conftr.cli.report import report
+from conftr.cli.reproduce import reproduce
 from conftr.cli.sweep import sweep
 
 app = typer.Typer(
@@ -31,10 +33,10 @@ for verb in (
     export,
     report,
     demo,
-    experiments.compare,
-    experiments.table,
+    compare,
+    table,
     sweep,
-    paper.reproduce,
+    reproduce,
 ):
     app.command()(verb)
 

@@ -11,28 +11,33 @@ from conftr.cli import options as opt
 from conftr.cli.console import Quiet, reporting
 from conftr.cli.finishing import finish, stopped
 
+_Model = Annotated[
+    str,
+    typer.Argument(
+        help="A folder that `conftr fit` wrote. Or the word probabilities, or logits: FILE "
+        "then holds those of another system, a column for each class."
+    ),
+]
+_Alpha = Annotated[
+    float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
+]
+_Score = Annotated[
+    str | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
+]
+_Classes = Annotated[
+    str | None,
+    typer.Option(help="Classes of the columns of an array, with commas between."),
+]
+
 
 def calibrate(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="A folder that `conftr fit` wrote. Or the word probabilities, or logits: FILE "
-            "then holds those of another system, a column for each class."
-        ),
-    ],
+    model: _Model,
     file: Annotated[Path, typer.Argument(help="Rows that the model was not trained on.")],
     target: opt.Target = None,
     labels: opt.Labels = None,
-    alpha: Annotated[
-        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's, else 0.1")
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(help="As in `conftr fit`; a saved model keeps its own.")
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(help="Classes of the columns of an array, with commas between."),
-    ] = None,
+    alpha: _Alpha = None,
+    score: _Score = None,
+    classes: _Classes = None,
     group_by: opt.GroupBy = None,
     picture: opt.Picture = None,
     drop: opt.Drop = None,
@@ -50,11 +55,10 @@ def calibrate(
     place = out or Path(f"{file.resolve().stem}-conftr")
     with reporting(stopped(place), quiet=quiet or as_json) as display:
         from conftr.classifier.estimator import ConformalClassifier
-        from conftr.data.user_files import Roles
         from conftr.jobs import calibrating, fitting, folders
 
         folders.check(place, overwrite=overwrite)
-        roles = Roles(target, labels, drop=tuple(drop or ()), picture=picture).grouped_by(group_by)
+        roles = opt.roles(target, labels, drop, picture=picture).grouped_by(group_by)
         clf = ConformalClassifier(
             0.1 if alpha is None else alpha, score=score or "thr", random_state=seed
         )

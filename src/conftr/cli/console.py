@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conftr.experiments.runner import Workspace
     from conftr.machine.cluster import Executor
     from conftr.machine.progress import Display
+    from conftr.machine.table import Table
 
 RESUMABLE = "The same command goes on where it was; nothing that was saved is done again."
 DataDir = Annotated[
@@ -76,6 +77,18 @@ def shown_progress(quiet: bool) -> Iterator[Display]:
             yield bars
     else:
         yield lines(quiet)
+
+
+def draw(tables: Iterable[Table]) -> None:
+    """Print tables, as wide as the terminal or, into a file, as they need."""
+    from rich.console import Console
+
+    from conftr.machine import table
+
+    # A table that goes to a file must not be cut or folded to the width of no terminal.
+    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 1000)
+    for content in tables:
+        terminal.print(table.draw(content))
 
 
 @contextmanager

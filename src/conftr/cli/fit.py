@@ -10,7 +10,7 @@ from conftr.cli.console import DataDir, Quiet, Ray, connected, reporting
 from conftr.cli.finishing import finish, stopped
 
 if TYPE_CHECKING:
-    from conftr.data.user_files import Roles, UserData
+    from conftr.data.user_files import UserData
 
 
 def fit(
@@ -57,7 +57,7 @@ def fit(
         from conftr.training import use_compilation_cache
 
         folders.check(place, overwrite=overwrite)
-        roles = _roles(target, labels, drop, category, picture, text, group_by)
+        roles = opt.roles(target, labels, drop, category, text, picture).grouped_by(group_by)
         given = read(file, roles, data_dir=data_dir, progress=display.step)
         for note in given.notes:
             display.note(note)
@@ -84,28 +84,6 @@ def fit(
         for note in result.notes:
             display.note(note)
         finish(result, place, as_json=as_json)
-
-
-def _roles(
-    target: str | None,
-    labels: Path | None,
-    drop: opt.Names,
-    category: opt.Names,
-    picture: str | None,
-    text: opt.Names,
-    group_by: str | None,
-) -> Roles:
-    """What the columns of the file are for."""
-    from conftr.data.user_files import Roles
-
-    return Roles(
-        target,
-        labels,
-        drop=tuple(drop or ()),
-        categories=tuple(category or ()),
-        picture=picture,
-        texts=tuple(text) if text else None,
-    ).grouped_by(group_by)
 
 
 def _chosen(

@@ -19,39 +19,39 @@ from conftr.cli.console import (
 )
 from conftr.cli.finishing import paragraph
 
+_File = Annotated[
+    Path, typer.Argument(help="New rows, with their classes or without; of any size.")
+]
+_Level = Annotated[
+    float | None,
+    typer.Option(
+        help="The probability of a false alarm, ever, that is accepted.",
+        show_default="that of the state, else 0.01",
+    ),
+]
+_IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COL",
+        help="A column with an id for each row: none counts twice. Without it, a file that "
+        "begins with rows that were counted is taken up after them.",
+    ),
+]
+_State = Annotated[
+    Path | None,
+    typer.Option(help="Folder for what was seen and the page.", show_default="MODEL"),
+]
+
 
 def monitor(
     model: opt.Model,
-    file: Annotated[
-        Path, typer.Argument(help="New rows, with their classes or without; of any size.")
-    ],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
-        ),
-    ] = None,
-    level: Annotated[
-        float | None,
-        typer.Option(
-            help="The probability of a false alarm, ever, that is accepted.",
-            show_default="that of the state, else 0.01",
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COL",
-            help="A column with an id for each row: none counts twice. Without it, a file that "
-            "begins with rows that were counted is taken up after them.",
-        ),
-    ] = None,
+    file: _File,
+    target: opt.TrueClasses = None,
+    level: _Level = None,
+    id_column: _IdColumn = None,
     picture: opt.Picture = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(help="Folder for what was seen and the page.", show_default="MODEL"),
-    ] = None,
+    state: _State = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: Quiet = False,

@@ -1,14 +1,17 @@
-"""Options that the practitioner's verbs share, each of one meaning."""
+"""Options that verbs share, each of one meaning."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from conftr.conformal.scores import SCORES
+
+if TYPE_CHECKING:
+    from conftr.data.user_files import Roles
 
 
 class Method(StrEnum):
@@ -60,6 +63,7 @@ Settings = Annotated[
     Path | None,
     typer.Option(help="How to train: a settings file that `conftr sweep FILE` wrote."),
 ]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training data.")]
 Tune = Annotated[
     int | None,
     typer.Option(
@@ -90,6 +94,10 @@ Target = Annotated[
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="The file of the classes, where FILE is a .npy file.")
+]
+TrueClasses = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="True classes, if FILE has them.", show_default="the model's"),
 ]
 GroupBy = Annotated[
     str | None,
@@ -164,3 +172,24 @@ Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Write into --out even if it holds something.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
+
+
+def roles(
+    target: str | None,
+    labels: Path | None,
+    drop: Names = None,
+    category: Names = None,
+    text: Names = None,
+    picture: str | None = None,
+) -> Roles:
+    """What the columns of a file are for."""
+    from conftr.data.user_files import Roles
+
+    return Roles(
+        target,
+        labels,
+        drop=tuple(drop or ()),
+        categories=tuple(category or ()),
+        picture=picture,
+        texts=tuple(text) if text else None,
+    )

@@ -23,47 +23,43 @@ from conftr.cli.console import (
 )
 from conftr.conformal.shown_names import printable
 
+_File = Annotated[
+    Path,
+    typer.Argument(help="A file or folder of the kind that the model learned from, of any size."),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="A .csv, .tsv, .parquet or .jsonl file. In the first two, and printed, a class "
+        "that a spreadsheet would take for a formula, such as =1+1, has a ' in front.",
+        show_default="CSV, printed",
+    ),
+]
+_Alpha = Annotated[float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")]
+_Keep = Annotated[
+    opt.Names,
+    typer.Option(metavar="COL", help="Copy a column of FILE, such as an id; can be repeated."),
+]
+_Probabilities = Annotated[bool, typer.Option(help="Write the probability of every class.")]
+_PValues = Annotated[
+    bool,
+    typer.Option(
+        "--p-values",
+        help="Write the p-value of every class too: it is in the set at alpha if that exceeds "
+        "alpha.",
+    ),
+]
+
 
 def predict(
     model: opt.Model,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A file or folder of the kind that the model learned from, of any size."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .csv, .tsv, .parquet or .jsonl file. In the first two, and printed, a class "
-            "that a spreadsheet would take for a formula, such as =1+1, has a ' in front.",
-            show_default="CSV, printed",
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help=f"{opt.ALPHA}.", show_default="the model's")
-    ] = None,
-    keep: Annotated[
-        opt.Names,
-        typer.Option(metavar="COL", help="Copy a column of FILE, such as an id; can be repeated."),
-    ] = None,
-    probabilities: Annotated[
-        bool, typer.Option(help="Write the probability of every class.")
-    ] = True,
-    p_values: Annotated[
-        bool,
-        typer.Option(
-            "--p-values",
-            help="Write the p-value of every class too: it is in the set at alpha if that exceeds "
-            "alpha.",
-        ),
-    ] = False,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="True classes, if FILE has them.", show_default="the model's"
-        ),
-    ] = None,
+    file: _File,
+    out: _Out = None,
+    alpha: _Alpha = None,
+    keep: _Keep = None,
+    probabilities: _Probabilities = True,
+    p_values: _PValues = False,
+    target: opt.TrueClasses = None,
     picture: opt.Picture = None,
     ray: Ray = None,
     as_json: opt.AsJson = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -24,62 +25,67 @@ _LONG = 600  # seconds beyond which a person at a terminal is asked first
 _ALPHA, _ALPHA_OF_FILE = 0.01, 0.1  # as in `conftr compare` and in `conftr fit`
 
 
+_Data = Annotated[
+    str,
+    typer.Argument(
+        help="A name from `conftr data list`, or a .csv, .tsv, .parquet, .npz or .npy file."
+    ),
+]
+_Grid = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to try, a TOML file; what it does not say has defaults (default: the "
+        "paper's grid, thinned out, in stages)",
+    ),
+]
+_Methods = Annotated[
+    str | None,
+    typer.Option(
+        help="Which, with commas between: names, or FILE.py:NAME for one of your own "
+        "(default: those of the grid, or all five)"
+    ),
+]
+_Alpha = Annotated[
+    float | None,
+    typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
+]
+_Halving = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Successive halving in place of the grid's stages: so many rounds, each with a "
+        "third of the next one's epochs, keep a third of the configurations.",
+    ),
+]
+_Equal = Annotated[
+    bool,
+    typer.Option(
+        "--equal-budget",
+        help="As many configurations for every method, in place of a grid: two learning rates, "
+        "two values of a setting of its own, half of the epochs and all of them.",
+    ),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")]
+
+
 def sweep(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A name from `conftr data list`, or a .csv, .tsv, .parquet, .npz or .npy file."
-        ),
-    ],
+    data: _Data,
     target: opt.Target = None,
     labels: opt.Labels = None,
     drop: opt.Drop = None,
     category: opt.Category = None,
     text: opt.Text = None,
-    grid: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What to try, a TOML file; what it does not say has defaults (default: the "
-            "paper's grid, thinned out, in stages)",
-        ),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Which, with commas between: names, or FILE.py:NAME for one of your own "
-            "(default: those of the grid, or all five)"
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the training data.")
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(help=f"{opt.ALPHA} (default: the grid's, else 0.01; of a file 0.1)"),
-    ] = None,
+    grid: _Grid = None,
+    methods: _Methods = None,
+    epochs: opt.Epochs = None,
+    alpha: _Alpha = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
-    halving: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Successive halving in place of the grid's stages: so many rounds, each with a "
-            "third of the next one's epochs, keep a third of the configurations.",
-        ),
-    ] = None,
-    equal: Annotated[
-        bool,
-        typer.Option(
-            "--equal-budget",
-            help="As many configurations for every method, in place of a grid: two learning rates, "
-            "two values of a setting of its own, half of the epochs and all of them.",
-        ),
-    ] = False,
+    halving: _Halving = None,
+    equal: _Equal = False,
     seed: opt.Seed = 0,
     ray: console.Ray = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would cost, and stop.")
-    ] = False,
+    dry_run: _DryRun = False,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
     results: console.Results = Path("results"),
     runs: console.Runs = Path("runs"),
@@ -94,20 +100,13 @@ def sweep(
     """
     quiet = quiet or as_json
     with console.errors_in_words():
-        from conftr.data.user_files import Roles
         from conftr.experiments.sweeping import measurements, run_sweeps, without_record
         from conftr.search.cost import cost
 
         out, file = sys.stdout, _file(grid, methods, alpha)
         with console.connected(ray) as executor:
             with console.shown_progress(quiet) as display:
-                columns = Roles(
-                    target,
-                    labels,
-                    drop=tuple(drop or ()),
-                    categories=tuple(category or ()),
-                    texts=tuple(text) if text else None,
-                )
+                columns = opt.roles(target, labels, drop, category, text)
                 workspace = console.workspace(results, runs, data_dir, display)
                 name, workspace = _dataset(data, columns, workspace, seed)
                 changes = {"model": model, "epochs": epochs}
@@ -122,7 +121,8 @@ def sweep(
             with console.shown_progress(quiet) as display:
                 workspace = replace(workspace, display=display)
                 records = run_sweeps(sweeps, workspace, executor)
-        _print(data, sweeps, records, workspace, as_json=as_json, quiet=quiet)
+        command = _next(data, columns, seed)
+        _print(command, sweeps, records, workspace, as_json=as_json, quiet=quiet)
 
 
 def _file(grid: Path | None, methods: str | None, alpha: float | None) -> SettingsFile:
@@ -193,8 +193,25 @@ def _agreed(price: Cost, yes: bool) -> bool:
     return not ask or typer.confirm("Start?", err=True)
 
 
+def _next(data: str, columns: Roles, seed: int) -> str:
+    """The command that takes the settings, but for their file: nothing has to be typed again."""
+    if not Path(data).suffix:
+        return shlex.join(["conftr", "compare", data])
+    options: dict[str, Any] = {
+        "--target": [columns.target],
+        "--labels": [columns.labels],
+        "--seed": [seed or None],
+        "--drop": columns.drop,
+        "--category": columns.categories,
+        "--text": columns.texts or (),
+    }
+    pairs = [(name, value) for name, values in options.items() for value in values]
+    words = [str(word) for pair in pairs if pair[1] is not None for word in pair]
+    return shlex.join(["conftr", "fit", data, *words])
+
+
 def _print(
-    data: str,
+    command: str,
     sweeps: list[Sweep],
     records: list[Any],
     workspace: Workspace,
@@ -202,7 +219,6 @@ def _print(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from conftr.cli.experiments import draw
     from conftr.experiments.sweeping import outcome, path_of, write_settings
     from conftr.search.stages import best_of
 
@@ -216,9 +232,8 @@ def _print(
         ]
         typer.echo(json.dumps(outcomes, indent=1))
         return
-    draw([best_of(sweeps, records)])
+    console.draw([best_of(sweeps, records)])
     if not quiet:
-        verb = "fit" if Path(data).suffix else "compare"
         typer.echo("Results: " + " ".join(map(str, paths)), err=True)
         typer.echo(f"Settings: {settings}", err=True)
-        typer.echo(f"Next: conftr {verb} {data} --settings {settings}", err=True)
+        typer.echo(f"Next: {command} --settings {shlex.quote(str(settings))}", err=True)

@@ -20,9 +20,9 @@ from conftr.conformal.arrays import (
     is_concrete,
     namespace,
     pick,
-    sigmoid,
     stop_gradient,
 )
+from conftr.conformal.batch import soft_sets
 from conftr.conformal.direct import ranked_scores, reaches
 from conftr.conformal.quantile import (
     CalibrationWarning,
@@ -191,7 +191,7 @@ def smooth_predict_set(scores: Array, tau: Any, temperature: Any) -> Array:
     """
     scores = checks.logits_array(scores, "scores", values=False)
     checks.number(temperature, "temperature", above=0)
-    return sigmoid((scores - _threshold(tau, scores)) / temperature)
+    return soft_sets(scores, _threshold(tau, scores), temperature)
 
 
 def _threshold(tau: Any, scores: Array) -> Array:

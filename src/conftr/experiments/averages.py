@@ -66,8 +66,9 @@ class Stacked:
 
 def size_of(trials: Sequence[TrainedTrial], evaluation: Evaluation, prepared: Prepared) -> float:
     """The mean size of the sets of the trials' average, by the evaluation's first score."""
-    average = next(averages(trials))
-    return float(measure(evaluation, [average], prepared)[0]["inefficiency"]["mean"])
+    first = replace(evaluation, scores=evaluation.scores[:1])
+    results = measure(first, [next(averages(trials))], prepared)
+    return float(results[0]["inefficiency"]["mean"])
 
 
 def averages(trials: Sequence[TrainedTrial]) -> Iterator[TrainedTrial]:

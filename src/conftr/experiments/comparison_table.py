@@ -73,9 +73,10 @@ def _table(records: Sequence[Record], numbers: Sequence[Row], alpha: float) -> T
     first = records[0]["specification"]
     title = (
         f"{first['training']['dataset']}, alpha {alpha:g}: mean set size over {first['trials']} "
-        f"training trials x {first['evaluation']['splits']} splits, ± deviation over trials; "
-        f"change to cross-entropy"
+        f"training trials x {first['evaluation']['splits']} splits, ± deviation over trials"
     )
+    if any(row["change"] is not None for row in numbers):
+        title += "; change to cross-entropy"
     return Table(title, columns, cells, list(_remarks(records)))
 
 

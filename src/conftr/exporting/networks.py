@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from conftr.exporting.graph import ExportError, Graph, log_softmax
-from conftr.exporting.rows import binned, spread
+from conftr.exporting.inputs import binned, spread
 from conftr.exporting.trees import of_known
 from conftr.features.bins import Binned
 from conftr.features.encoding import Images

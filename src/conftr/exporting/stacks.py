@@ -12,7 +12,7 @@ from conftr.classifier.head import LOWEST, REACH, Head
 from conftr.classifier.stack import Stack
 from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
-from conftr.exporting.rows import read
+from conftr.exporting.inputs import read
 from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
 from conftr.members.boosted import BoostedTrees

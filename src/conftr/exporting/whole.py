@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,10 @@ from conftr.conformal import checks
 from conftr.conformal.sets import lowered
 from conftr.exporting import checking, scoring, stacks
 from conftr.exporting.graph import ExportError, Graph, log_softmax, total
-from conftr.exporting.rows import feeds
+from conftr.exporting.inputs import feeds
 from conftr.features.frame_columns import FrameColumns
 from conftr.machine import disk
+from conftr.machine.versions import versions
 
 SETS, LOGS, SIZE, THRESHOLDS = "sets", "log_probabilities", "size", "thresholds"
 
@@ -167,7 +167,7 @@ def _metadata(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str
         "margin": margin,
         "fingerprint": getattr(clf, "fingerprint_", None),
         "members": clf.candidates_[0].stack.words,
-        "conftr": version("conftr"),
+        "conftr": versions()["conftr"],
     }
     return {name: json.dumps(value) for name, value in metadata.items()}
 

@@ -8,7 +8,7 @@ from conftr.classifier import artefact
 from conftr.data import DataError
 from conftr.jobs.fitting import Result
 from conftr.machine import disk
-from conftr.report import files as report
+from conftr.report import writing as report
 
 
 def check(folder: Path, *, overwrite: bool) -> Path:

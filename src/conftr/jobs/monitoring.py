@@ -25,8 +25,8 @@ from conftr.jobs import predicting
 from conftr.machine import disk
 from conftr.monitoring import observed as seen
 from conftr.monitoring.findings import Findings, findings
+from conftr.monitoring.monitor_page import page
 from conftr.monitoring.observed import Observed
-from conftr.monitoring.page import page
 from conftr.monitoring.reference import Reference, confidence
 from conftr.monitoring.streams import streams
 

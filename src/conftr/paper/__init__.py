@@ -7,8 +7,8 @@ from functools import partial
 
 from conftr.paper import cifar, estimators, inefficiency, shaping
 from conftr.paper.exhibits import Exhibit, described, exhibit
+from conftr.paper.remarks import remarks
 from conftr.paper.runs import METHODS, run
-from conftr.paper.sentences import remarks
 
 _LINES = inefficiency.LINES | shaping.LINES | estimators.LINES | cifar.LINES
 

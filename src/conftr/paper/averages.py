@@ -15,7 +15,7 @@ from conftr.experiments.specification import shown_method
 from conftr.experiments.store import Store, read
 from conftr.machine.table import RECORD, Table
 from conftr.paper.later import Link, result_of, size
-from conftr.paper.sentences import remarks
+from conftr.paper.remarks import remarks
 
 KEY = "averages"
 TITLE = "Members and a head: averages of five networks"
@@ -78,8 +78,13 @@ def _line(store: Store, entry: Any, link: Link) -> list[str]:
 
 
 def _chosen(settings: Any) -> str:
-    """The settings that were searched."""
-    return (
-        f"{settings['epochs']} epochs, {settings['schedule']}, "
-        f"weight decay {settings['weight_decay']:g}"
-    )
+    """The settings that were searched, on any of the datasets."""
+    told = [
+        f"{settings['epochs']} epochs",
+        settings["schedule"],
+        f"learning rate {settings['learning_rate']:g}",
+        f"weight decay {settings['weight_decay']:g}",
+    ]
+    if "augmentation" in settings:
+        told.append(settings["augmentation"])
+    return ", ".join(told)

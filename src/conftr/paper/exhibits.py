@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record
-from conftr.paper.sentences import Remark
+from conftr.paper.remarks import Remark
 
 Steps: TypeAlias = tuple[str | int, ...]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from conftr.experiments.specification import shown_method
 from conftr.experiments.store import Record, Store, read
 from conftr.machine.table import RECORD, Table
-from conftr.paper.sentences import remarks
+from conftr.paper.remarks import remarks
 from conftr.search.methods import LATER
 
 KEY = "later"

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from conftr.report.files import PAGE, draw, names, write
 from conftr.report.of_logits import report_of_logits
 from conftr.report.page import page
+from conftr.report.writing import PAGE, draw, names, write
 
 __all__ = ["PAGE", "draw", "names", "page", "report_of_logits", "write"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from conftr.classifier.evidence import Evidence, Integers
 from conftr.report import numbers
-from conftr.report.examples import examples
 from conftr.report.sampling import clipped
+from conftr.report.shown_examples import examples
 from conftr.report.slider import fraction, stops
 
 WIDEST_MATRIX = 30

@@ -15,7 +15,7 @@ from conftr.conformal import checks
 from conftr.conformal.arrays import host, log_softmax
 from conftr.conformal.scores import thr
 from conftr.machine.versions import statement
-from conftr.report.files import write
+from conftr.report.writing import write
 
 _SHARE = 0.5  # of the rows calibrates, the others test
 

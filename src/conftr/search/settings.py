@@ -160,7 +160,13 @@ def write(path: Path, file: SettingsFile, comment: str) -> None:
 
 
 def toml(file: SettingsFile, comment: str) -> str:
-    """A file of settings as text."""
+    """A file of settings as text, refused where a method has none."""
+    unnamed = [method for method in (*file.methods, *file.by_method) if not isinstance(method, str)]
+    if unnamed:
+        raise SettingsError(
+            f"a method in a file must be a name or FILE.py:NAME, which can be read again; got "
+            f"{unnamed[0]!r}."
+        )
     lines = [f"# {line}" for line in comment.splitlines()]
     head = {"methods": list(file.methods), "alpha": _listed(file.alphas), "score": file.score}
     lines += _pairs({name: value for name, value in head.items() if value not in (None, [], ())})

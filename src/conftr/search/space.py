@@ -1,8 +1,10 @@
 """What may vary: the settings of a method, read off the fields of its objective and of SGD.
 
-A setting is a number, or a text that names a function or class (see `conftr.search.text`). Numbers
-of a field that is annotated `Any` may be traced: configurations that differ in those alone share a
-compiled program. Any other is a part of the program.
+Where an objective holds a value of the user's, as a loss on sets, the fields of that value are
+settings too. A setting is a number, or a text that names a function or class (see
+`conftr.search.text`). Numbers of a field of the objective that is annotated `Any` may be traced:
+configurations that differ in those alone share a compiled program. Any other is a part of the
+program.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ OF_THE_RUN = ("model", "epochs", "batch_size")
 _OPTIONAL = ("augmentation",)  # of the run, but not of every one
 _OF_THE_PLAN = (*OF_THE_RUN, *_OPTIONAL)
 # What SGD has where nothing else is said. Not read off its class, which brings JAX.
-SGD: Settings = {
+SGD: dict[str, Any] = {
     "learning_rate": 0.05,
     "momentum": 0.9,
     "nesterov": True,
@@ -47,7 +49,7 @@ class Configured(NamedTuple):
 def names(objective: Any) -> tuple[str, ...]:
     """The settings that make a difference to an objective; alpha is not one, but what is asked."""
     fields = (name for name in _fields(objective) if name != "alpha")
-    return (*_OF_THE_PLAN, *SGD, *fields)
+    return (*_OF_THE_PLAN, *SGD, *fields, *_held(objective))
 
 
 def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
@@ -65,17 +67,13 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
     Raises:
         ValueError: a setting is of another kind than the field that it is for.
     """
-    fields = [name for name in settings if name in _fields(objective)]
-    changes = {name: _value(objective, name, settings[name]) for name in fields}
-    if "alpha" in _fields(objective):
-        changes["alpha"] = alpha
-    rest = {name: settings[name] for name in settings if name not in (*fields, *_OF_THE_PLAN)}
-    steps = {**SGD, **rest}
+    elsewhere = (*_fields(objective), *_held(objective), *_OF_THE_PLAN)
+    steps = SGD | {name: value for name, value in settings.items() if name not in elsewhere}
     optimiser = part("SGD", **{**steps, "schedule": text.schedule(steps["schedule"])})
     changed = {name: text.augmentation(settings[name]) for name in _OPTIONAL if name in settings}
     return Configured(
         text.model(settings["model"]),
-        describe(dataclasses.replace(objective, **changes) if changes else objective),
+        describe(_changed(objective, settings, alpha)),
         part(
             "Plan",
             epochs=settings["epochs"],
@@ -142,6 +140,38 @@ def weights(objective: Any) -> list[str]:
     return [field.name for field in free if isinstance(field.default, float)]
 
 
+def _changed(objective: Any, settings: Settings, alpha: float) -> Any:
+    """An objective with its settings, and those of what it holds."""
+    named = [name for name in settings if name in _fields(objective)]
+    changes = {name: _value(objective, name, settings[name]) for name in named}
+    if "alpha" in _fields(objective):
+        changes["alpha"] = alpha
+    for name, place in _held(objective).items():
+        held = changes.get(place, getattr(objective, place))
+        if name in settings and name in _fields(held):
+            changes[place] = dataclasses.replace(held, **{name: _value(held, name, settings[name])})
+    return dataclasses.replace(objective, **changes) if changes else objective
+
+
+def _held(objective: Any) -> dict[str, str]:
+    """The fields of values of the user's that an objective holds, each with the field they are in.
+
+    Those of conftr's are no settings: a quantile is a text that has its number.
+    """
+    taken = {*_fields(objective), *_OF_THE_PLAN, *SGD}
+    places = [name for name in _fields(objective) if _is_users(getattr(objective, name))]
+    return {
+        name: place
+        for place in places
+        for name in _fields(getattr(objective, place))
+        if name not in taken
+    }
+
+
+def _is_users(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] != "conftr" and bool(_fields(value))
+
+
 def _fields(value: Any) -> list[str]:
     return [f.name for f in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
 
@@ -171,6 +201,8 @@ def check(objective: Any, name: str, given: Any) -> None:
         _TEXTS[name](given)
     elif name in _fields(objective):
         _value(objective, name, given)
+    elif name in _held(objective):
+        _value(getattr(objective, _held(objective)[name]), name, given)
     elif not _is_number(given) and name != "nesterov":
         raise ValueError(f"{name} must be a number; got {given!r}.")
 

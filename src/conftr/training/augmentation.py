@@ -12,6 +12,7 @@ from typing import Protocol
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from conftr.training.models import Array, Key
 
@@ -97,11 +98,13 @@ class Crop:
 
     def __call__(self, key: Key, x: Array, /) -> Array:
         """Pictures of the same shape."""
-        n, height, width, _ = x.shape
-        top, left = jax.random.randint(key, (2, n, 1), 0, 2 * self.pad + 1)
+        top, left = jax.random.randint(key, (2, len(x), 1), 0, 2 * self.pad + 1)
         padded = jnp.pad(x, ((0, 0), (self.pad,) * 2, (self.pad,) * 2, (0, 0)))
-        rows, columns = top + jnp.arange(height), left + jnp.arange(width)
-        return padded[jnp.arange(n)[:, None, None], rows[:, :, None], columns[:, None, :]]
+        # Whole pictures are cut: a CPU is several times slower where pixels are looked up.
+        corners = jnp.concatenate([top, left, jnp.zeros_like(top)], axis=1)
+        return jax.vmap(lambda picture, at: lax.dynamic_slice(picture, at, x.shape[1:]))(
+            padded, corners
+        )
 
 
 @dataclass(frozen=True)

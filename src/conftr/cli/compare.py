@@ -1,12 +1,11 @@
-"""Verbs of the researcher: compare methods, print a comparison again."""
+"""The verbs `compare`, methods side by side, and `table`, a comparison printed again."""
 
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,50 +22,56 @@ class Format(StrEnum):
     JSON = "json"
 
 
+_Methods = Annotated[
+    str | None,
+    typer.Option(
+        help="Which, with commas between: names, or FILE.py:NAME for one of your own "
+        "(default: those of the settings, or cross-entropy,bel,covertr,conftr,conftr-class)"
+    ),
+]
+_Settings = Annotated[
+    Path | None,
+    typer.Option(
+        help="A settings file, as `conftr sweep` and `conftr reproduce --settings` write them "
+        "(default: what suits the data)"
+    ),
+]
+_Alpha = Annotated[
+    str | None,
+    typer.Option(
+        help="Share of sets that may miss the truth; of several, with commas between, the "
+        "first is trained for and all are measured (default: the settings', or 0.01)"
+    ),
+]
+_Quantile = Annotated[
+    str | None,
+    typer.Option(
+        help="smooth-sort:0.1, exact-smooth-sort:0.1, order-statistic, nearest:0.02, "
+        "kernel:0.1 or FILE.py:NAME (default: smooth-sort:0.1)"
+    ),
+]
+_Scores = Annotated[
+    str,
+    typer.Option(help="What sets are made with: names, or FILE.py:NAME for one of your own."),
+]
+_Full = Annotated[
+    bool, typer.Option("--full", help="Train each trial on the training set as it is.")
+]
+
+
 def compare(
     dataset: Annotated[str, typer.Argument(help="A name from `conftr data list`.")] = "digits",
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Which, with commas between: names, or FILE.py:NAME for one of your own "
-            "(default: those of the settings, or cross-entropy,bel,covertr,conftr,conftr-class)"
-        ),
-    ] = None,
-    settings: Annotated[
-        Path | None,
-        typer.Option(
-            help="A settings file, as `conftr sweep` and `conftr reproduce --settings` write them "
-            "(default: what suits the data)"
-        ),
-    ] = None,
+    methods: _Methods = None,
+    settings: _Settings = None,
     trials: Annotated[int, typer.Option(min=1, help="Models trained by each method.")] = 10,
     splits: Annotated[int, typer.Option(min=1, help="Random calibration/test splits.")] = 10,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the training data.")
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            help="Share of sets that may miss the truth; of several, with commas between, the "
-            "first is trained for and all are measured (default: the settings', or 0.01)"
-        ),
-    ] = None,
+    epochs: opt.Epochs = None,
+    alpha: _Alpha = None,
     model: Annotated[str | None, typer.Option(help="linear, mlp:64x64 or convnet:32x64.")] = None,
-    quantile: Annotated[
-        str | None,
-        typer.Option(
-            help="smooth-sort:0.1, exact-smooth-sort:0.1, order-statistic, nearest:0.02, "
-            "kernel:0.1 or FILE.py:NAME (default: smooth-sort:0.1)"
-        ),
-    ] = None,
-    scores: Annotated[
-        str,
-        typer.Option(help="What sets are made with: names, or FILE.py:NAME for one of your own."),
-    ] = "thr,thr_logits,aps,raps",
+    quantile: _Quantile = None,
+    scores: _Scores = "thr,thr_logits,aps,raps",
     seed: opt.Seed = 0,
-    full: Annotated[
-        bool, typer.Option("--full", help="Train each trial on the training set as it is.")
-    ] = False,
+    full: _Full = False,
     ray: console.Ray = None,
     results: console.Results = Path("results"),
     runs: console.Runs = Path("runs"),
@@ -127,16 +132,4 @@ def _print_table(file: Path, form: Format) -> None:
     elif form is Format.MARKDOWN:
         typer.echo("\n".join(markdown(table) for table in tables(records)), nl=False)
     else:
-        draw(tables(records))
-
-
-def draw(tables: list[Any]) -> None:
-    """Print tables, as wide as the terminal or, into a file, as they need."""
-    from rich.console import Console
-
-    from conftr.machine import table
-
-    # A table that goes to a file must not be cut or folded to the width of no terminal.
-    terminal = Console(width=None if sys.stdout and sys.stdout.isatty() else 1000)
-    for content in tables:
-        terminal.print(table.draw(content))
+        console.draw(tables(records))

@@ -9,45 +9,54 @@ import typer
 
 from conftr.cli import console
 
+_What = Annotated[
+    list[str] | None,
+    typer.Argument(help="Which tables and figures, as `--list` names them; all by default."),
+]
+_Trials = Annotated[
+    int | None, typer.Option(min=1, help="Training trials (default: 10 or 5, as tables say)")
+]
+_Listed = Annotated[
+    bool, typer.Option("--list", help="Say what there is and what has been run; run nothing.")
+]
+_Stored = Annotated[
+    bool, typer.Option("--stored", help="Print from what has been run; run nothing.")
+]
+_Page = Annotated[
+    Path | None,
+    typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
+]
+_Settings = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATASET",
+        help="Print the paper's settings of a dataset, as `conftr compare --settings` takes "
+        "them; run nothing.",
+    ),
+]
+_Grid = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATASET",
+        help="Print the paper's grid for a dataset, as `conftr sweep --grid` takes it; run "
+        "nothing.",
+    ),
+]
+_Thinned = Annotated[
+    bool, typer.Option("--thinned", help="With --grid: what our own searches tried of it.")
+]
+
 
 def reproduce(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(help="Which tables and figures, as `--list` names them; all by default."),
-    ] = None,
+    what: _What = None,
     dataset: Annotated[str | None, typer.Option(help="The runs of this dataset alone.")] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Training trials (default: 10 or 5, as tables say)")
-    ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Say what there is and what has been run; run nothing.")
-    ] = False,
-    stored: Annotated[
-        bool, typer.Option("--stored", help="Print from what has been run; run nothing.")
-    ] = False,
-    page: Annotated[
-        Path | None,
-        typer.Option(help="Write a page of Markdown here too, and the same as HTML beside it."),
-    ] = None,
-    settings: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATASET",
-            help="Print the paper's settings of a dataset, as `conftr compare --settings` takes "
-            "them; run nothing.",
-        ),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATASET",
-            help="Print the paper's grid for a dataset, as `conftr sweep --grid` takes it; run "
-            "nothing.",
-        ),
-    ] = None,
-    thinned: Annotated[
-        bool, typer.Option("--thinned", help="With --grid: what our own searches tried of it.")
-    ] = False,
+    trials: _Trials = None,
+    listed: _Listed = False,
+    stored: _Stored = False,
+    page: _Page = None,
+    settings: _Settings = None,
+    grid: _Grid = None,
+    thinned: _Thinned = False,
     ray: console.Ray = None,
     results: console.Results = Path("results"),
     runs: console.Runs = Path("runs"),
@@ -79,12 +88,11 @@ def reproduce(
                 workspace = console.workspace(results, runs, data_dir, display)
                 run_all(runs_of(exhibits), workspace, executor)
     with console.errors_in_words():
-        from conftr.cli.experiments import draw
         from conftr.paper.exhibit_table import table_of
 
-        draw([table_of(exhibit, Store(results)) for exhibit in exhibits])
+        console.draw([table_of(exhibit, Store(results)) for exhibit in exhibits])
         if page:
-            from conftr.paper.page import write
+            from conftr.paper.results_page import write
 
             write(exhibits, Store(results), page)
             typer.echo(f"Page: {page} and {page.with_suffix('.html')}", err=True)

@@ -15,12 +15,13 @@ from typing import Any
 
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Store
+from conftr.machine.disk import write_whole
 from conftr.machine.table import Table, markdown_table
 from conftr.paper import averages, later
 from conftr.paper.exhibit_table import table_of
 from conftr.paper.exhibits import Exhibit
 from conftr.paper.figures import figures
-from conftr.paper.sentences import introduction, remarks, title
+from conftr.paper.remarks import introduction, remarks, title
 
 _SECTIONS = (averages, later)  # what goes beyond the paper
 
@@ -28,14 +29,11 @@ _SECTIONS = (averages, later)  # what goes beyond the paper
 def write(exhibits: Sequence[Exhibit], store: Store, path: Path) -> None:
     """The page at `path` (.md), its figures in `figures/` beside it, and the same as .html."""
     drawn = {exhibit.key: figures(exhibit, store) for exhibit in exhibits}
-    folder = path.parent / "figures"
-    folder.mkdir(parents=True, exist_ok=True)
     pictures = {name: _svg(chart) for charts in drawn.values() for name, chart in charts.items()}
     for name, picture in pictures.items():
-        (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
-    path.write_text(as_markdown(exhibits, store, drawn), encoding="utf-8")
-    page = _as_html(exhibits, store, drawn, pictures)
-    path.with_suffix(".html").write_text(page, encoding="utf-8")
+        write_whole(path.parent / "figures" / f"{name}.svg", picture.encode())
+    write_whole(path, as_markdown(exhibits, store, drawn).encode())
+    write_whole(path.with_suffix(".html"), _as_html(exhibits, store, drawn, pictures).encode())
 
 
 def as_markdown(
