@@ -86,6 +86,7 @@ FILES = {
     "machine": [
         "cores",
         "disk",
+        "rows_on_disk",
         "digests",
         "versions",
         "threads",

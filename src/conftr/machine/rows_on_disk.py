@@ -28,7 +28,7 @@ IN_MEMORY = 2**24  # numbers up to which rows stay in memory, where everything i
 _BLOCK = 2**20  # numbers of a block
 _ROWS = 256  # a block has a multiple of so many rows: networks answer so many at a time
 _SPARSE = 4  # rows are read with those between them, where these are not so many times as many
-_LASTING = Path("/var/tmp")  # noqa: S108 (a file without a name); /tmp is memory on some systems
+_LASTING = Path("/var/tmp")  # which is on a disk; /tmp is memory on some systems
 
 
 class _NamelessFile:
@@ -41,18 +41,18 @@ class _NamelessFile:
 
     def append(self, rows: Array) -> None:
         """Write rows behind those that are there."""
-        content = memoryview(np.ascontiguousarray(rows).reshape(-1).view(np.uint8))
+        content = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
         try:
             while content:
                 content = content[self._file.write(content) :]
         except OSError as fault:
-            where = f"rows that are too many for memory are kept in {_folder()}"
-            raise OSError(fault.errno, f"{fault.strerror}: {where}; TMPDIR names another") from fault
+            where = f"rows that are too many for memory go to {_folder()}; TMPDIR names another"
+            raise OSError(fault.errno, f"{fault.strerror}: {where}") from fault
 
     def read(self, start: int, shape: Shape, dtype: np.dtype[Any]) -> Array:
         """An array of this shape and type, from a place of the file in bytes."""
         array = np.empty(shape, dtype)
-        content = memoryview(array.reshape(-1).view(np.uint8))
+        content = array.reshape(-1).view(np.uint8).data
         with self._lock:
             self._file.seek(start)
             while content:

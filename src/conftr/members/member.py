@@ -33,6 +33,7 @@ Rows: TypeAlias = npt.NDArray[np.intp]
 Progress: TypeAlias = Callable[[int, int], None]
 
 FLOOR = 1e-3
+_TOGETHER = 2**22  # numbers of inputs on disk that are answered at a time
 
 
 class MemberError(ValueError):
@@ -190,7 +191,7 @@ def _answers(model: FittedModel, inputs: Any) -> Numbers:
     """A model's log-probabilities; of rows on disk a block at a time."""
     if not isinstance(inputs, RowsOnDisk):
         return model.logits(inputs)
-    return np.concatenate([model.logits(block) for block in inputs.blocks()])
+    return np.concatenate([model.logits(block) for block in inputs.blocks(_TOGETHER)])
 
 
 def averaged(logits: Sequence[Numbers]) -> Numbers:

@@ -38,8 +38,8 @@ _AUGMENT = 3  # the stream of random numbers of augmentation, see `conftr.traini
 class TrainingSet(NamedTuple):
     """Inputs (n, ...) as stored, labels (n,), and what the step makes of inputs.
 
-    A model sees (x - shift) * scale in float32; shift and scale broadcast against one example. Where
-    x is on disk, a step gets its own rows alone.
+    A model sees (x - shift) * scale in float32; shift and scale broadcast against one example.
+    Where x is on disk, a step reads its own rows.
     """
 
     x: Any
