@@ -24,7 +24,7 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 
-IN_MEMORY = 2**24  # numbers up to which rows stay in memory, where everything is quicker
+IN_MEMORY = 2**24  # bytes up to which rows stay in memory, where everything is quicker
 _BLOCK = 2**20  # numbers of a block
 _ROWS = 256  # a block has a multiple of so many rows: networks answer so many at a time
 _SPARSE = 4  # rows are read with those between them, where these are not so many times as many
@@ -205,7 +205,7 @@ def collected(
         row: The shape of one.
         dtype: The type of their numbers.
     """
-    if most * math.prod(row) > IN_MEMORY:
+    if most * math.prod(row) * np.dtype(dtype).itemsize > IN_MEMORY:
         return _written(chain([np.empty((0, *row), dtype)], blocks))
     rows, done = np.empty((most, *row), dtype), 0
     for block in blocks:
