@@ -48,7 +48,8 @@ class Numbers:
         """Learn from training rows (n, d); nan is missing, and on disk nothing is."""
         if isinstance(x, RowsOnDisk):
             mean, deviation, constant = moments(x, x.shape[1])
-            scale = np.where(constant | (deviation == 0), 0.0, 1 / np.where(constant, 1, deviation))
+            varied, scale = ~constant & (deviation > 0), np.zeros(len(mean))
+            scale[varied] = 1 / deviation[varied]
             return cls(mean, scale, mean, np.zeros(0, np.intp))
         learned = [_learn_column(np.asarray(column, np.float64)) for column in np.asarray(x).T]
         fill, shift, scale, gap = np.array(learned, np.float64).reshape(-1, 4).T
