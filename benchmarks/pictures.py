@@ -1,10 +1,13 @@
 """5,000 CIFAR-10 pictures as PNG files: what `conftr fit` makes of them, beside two simpler ways.
 
 python benchmarks/pictures.py [--seed 0] [--pictures 5000] [--only logistic]
-python benchmarks/pictures.py --memory
+python benchmarks/pictures.py --memory [--members logistic] [--files 10000 100000] [--side 16]
 
-The second shows the most memory that reading, fitting and predicting take, on 10,000 and 100,000
-files of 16 x 16.
+The second shows the most memory that reading, `conftr fit` and `conftr predict` take, by number of
+files: the peak of all that is resident in a process of its own (VmHWM of Linux), mapped files and
+libraries included, with one thread for products of matrices. Where files are so many that the
+frozen network would take hours, `--stand-in` runs it once and makes up the other features: what is
+kept, read and learned from has the same size.
 
 Pictures are the first of CIFAR-10's training part, a folder for each class. One division for all:
 a fifth of the pictures tests, the rest is learned from and calibrated on as `conftr fit` does it.
@@ -22,10 +25,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -87,7 +91,7 @@ def logistic(seed: int) -> Callable[..., dict[str, Any]]:
     """Logistic regression on frozen features, and one threshold."""
 
     def measure(given: Any, parts: Any) -> dict[str, Any]:
-        features = frozen_pictures(given.X.shape[1:]).encode(given.X).astype(np.float64)
+        features = np.asarray(frozen_pictures(given.X.shape[1:]).encode(given.X), np.float64)
         rest, test = parts.rest, parts.test
         labels = np.unique(given.y[rest], return_inverse=True)[1]
         n = divide(labels, parts.drawn, alpha=0.1, seed=seed_of(seed), validation=0)
@@ -113,9 +117,14 @@ def main() -> None:
     parser.add_argument("--only", choices=("default", "logistic", "convnet"))
     parser.add_argument("--pictures", type=int, default=5000)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--members", default="logistic", help="of the fit whose memory is shown")
+    parser.add_argument("--files", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--side", type=int, default=16, help="pixels of those files")
+    parser.add_argument("--stand-in", action="store_true", help="for the frozen network")
     options = parser.parse_args()
     if options.memory:
-        memory()
+        before = _STAND_IN if options.stand_in else ""
+        memory(options.members, options.files, options.side, before)
         return
     RESULTS.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as scratch:
@@ -144,66 +153,77 @@ def run(path: Path, folder: Path, measure: Callable[..., Any], seed: int) -> Non
     print(path, json.dumps(result), flush=True)
 
 
-def memory() -> None:
-    """The most memory of a process that reads, and of one that predicts, by number of files."""
+def memory(members: str, counts: Sequence[int], side: int, before: str = "") -> None:
+    """The most memory of processes that read, fit and predict, by number of files.
+
+    Args:
+        members: As in `conftr fit`.
+        counts: Numbers of files.
+        side: Pixels of theirs.
+        before: Python that every process runs first.
+    """
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        subprocess.run([sys.executable, "-c", _MODEL, folder / "model"], check=True)
-        for count in (10_000, 100_000):
-            write_noise(folder / str(count), count)
+        for count in counts:
+            photos, model = folder / str(count), folder / f"{count}-model"
+            write_noise(photos, count, side)
             for what, code in {"read to fit": _READ, "fit": _FIT, "predict": _PREDICT}.items():
-                arguments = [folder / str(count), folder / "model", folder / "sets.csv"]
-                done = subprocess.run(
-                    [sys.executable, "-c", code + _PEAK, *map(str, arguments)],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                )
-                print(f"{count:,} files, {what}: {done.stdout.strip()} MB at most", flush=True)
+                shown = in_process(before + code, photos, model, members, folder / "sets.csv")
+                print(f"{count:,} files of {side} x {side}, {what}: {shown}", flush=True)
 
 
-def write_noise(folder: Path, count: int) -> None:
-    """So many pictures of 16 x 16 in two classes, of which one is a little brighter."""
+def in_process(code: str, *arguments: object) -> str:
+    """What a piece of Python prints in a process of its own, and the most memory of that."""
+    command = [sys.executable, "-c", code + _PEAK, *map(str, arguments)]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | threads
+    )
+    return done.stdout.strip().splitlines()[-1]
+
+
+def write_noise(folder: Path, count: int, side: int = 16) -> None:
+    """So many square pictures in two classes, of which one is a little brighter."""
     rng = np.random.default_rng(0)
     for name in ("a", "b"):
         (folder / name).mkdir(parents=True)
     for i in range(count):
-        pixels = rng.integers(0, 245, (16, 16, 3), np.uint8) + np.uint8(10 * (i % 2))
+        pixels = rng.integers(0, 245, (side, side, 3), np.uint8) + np.uint8(10 * (i % 2))
         Image.fromarray(pixels).save(folder / "ab"[i % 2] / f"{i:06}.png", compress_level=1)
 
 
-_MODEL = """
-import sys, numpy as np, conftr
-rng = np.random.default_rng(0)
-X, y = rng.integers(0, 255, (300, 16, 16, 3), np.uint8), np.array(["a", "b"])[np.arange(300) % 2]
-conftr.save(conftr.ConformalClassifier(members="logistic", random_state=0).fit(X, y), sys.argv[1])
-"""
 _READ = """
 import sys
 from conftr.data.user_files import Roles, read
-held = read(sys.argv[1], Roles()).X.nbytes
-print(f"{held / 1e6:.0f} MB of pixels are kept,", end=" ")
+given = read(sys.argv[1], Roles())
 """
 _FIT = """
-import sys, time
-from conftr.classifier.estimator import ConformalClassifier
-from conftr.data.user_files import Roles, read
-from conftr.jobs.fitting import FitTask, fit
-task = FitTask(ConformalClassifier(members="logistic", random_state=0))
-fit(read(sys.argv[1], Roles()), task, lambda *_: None)
-print(f"{time.process_time():.0f} s of a processor,", end=" ")
+import sys
+from conftr.cli import app
+arguments = ["fit", sys.argv[1], "--out", sys.argv[2], "--members", sys.argv[3], "--quiet"]
+app(arguments, standalone_mode=False)
 """
 _PREDICT = """
 import sys
-from pathlib import Path
-import conftr
-from conftr.jobs import predicting
-clf, out = conftr.load(sys.argv[2]), Path(sys.argv[3])
-predicting.predict(clf, Path(sys.argv[1]), out, predicting.Request(), lambda _: None)
+from conftr.cli import app
+app(["predict", sys.argv[2], sys.argv[1], "--out", sys.argv[4], "--quiet"], standalone_mode=False)
+"""
+_STAND_IN = """
+import numpy as np
+from conftr.features import frozen_pictures
+through, is_loaded = frozen_pictures._through, []
+def stand_in(block, side):
+    is_loaded or is_loaded.append(through(block, side))
+    noise = np.random.default_rng(int(block.sum())).normal(size=(len(block), 1280))
+    return (noise + block.mean(axis=(1, 2, 3))[:, None] / 10).astype(np.float32)
+frozen_pictures._through = stand_in
 """
 _PEAK = """
-import resource
-print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f}")
+import time
+from pathlib import Path
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+peak = int(status["VmHWM"].split()[0]) * 1024 / 1e6
+print(f"{peak:.0f} MB at most, {time.process_time():.0f} s of a processor")
 """
 
 

@@ -87,6 +87,7 @@ FILES = {
     "machine": [
         "cores",
         "disk",
+        "rows_on_disk",
         "digests",
         "versions",
         "threads",

@@ -11,6 +11,7 @@ from sklearn.datasets import load_sample_images
 from commands import ran, run
 from conftr.classifier import artefact
 from conftr.features import frozen_pictures
+from conftr.machine import rows_on_disk
 from odd_pictures import BROKEN, ODD_BUT_WHOLE
 
 COLOURS = {"blue": (40, 60, 200), "green": (50, 190, 60), "red 🍎": (200, 40, 50)}
@@ -225,3 +226,21 @@ def test_predict_refuses_in_words_and_writes_nothing(model, tmp_path):
     refused("--picture", "predict", model[0], tmp_path / "numbers.csv", "--out", out)
     assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "numbers.csv"]
+
+
+@pytest.mark.parametrize("members", ["logistic", "convnet"])
+def test_a_fit_from_disk_has_the_sets_of_one_from_memory(tmp_path, monkeypatch, members):
+    """Above all, the same pictures calibrate and test, whichever way they are kept."""
+    folder = photos(tmp_path / "photos", 60, side=16)
+    ran("fit", folder, "--members", members, "--out", tmp_path / "in-memory")
+    monkeypatch.setattr(rows_on_disk, "IN_MEMORY", 0)
+    ran("fit", folder, "--members", members, "--out", tmp_path / "on-disk")
+    usual, other = (artefact.load(tmp_path / name) for name in ("in-memory", "on-disk"))
+    assert usual.fingerprint_ == other.fingerprint_
+    assert usual.n_features_in_ == other.n_features_in_
+    np.testing.assert_array_equal(usual.known_rows_.digests, other.known_rows_.digests)
+    for scores in zip(usual.calibration_.scores, other.calibration_.scores, strict=True):
+        np.testing.assert_allclose(*map(np.exp, scores), atol=0.02)
+    new = photos(tmp_path / "new", 20, seed=1, side=16)
+    X = np.stack([np.asarray(Image.open(path)) for path in sorted(new.rglob("*.png"))])
+    assert (usual.predict_set(X) == other.predict_set(X)).mean() > 0.95

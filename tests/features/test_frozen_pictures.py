@@ -15,6 +15,7 @@ from conftr.data.user_files import Roles, read
 from conftr.exporting.graph import ExportError
 from conftr.features import codes, efficientnet, frozen_pictures
 from conftr.features.encoders import EncoderError
+from conftr.machine import rows_on_disk
 from conftr.members.logistic import Logistic
 from conftr.members.member import MemberError, MemberRows
 from conftr.members.on_features import OnFeatures, reader_of
@@ -34,6 +35,16 @@ def test_a_picture_has_the_same_features_alone_and_among_others():
     assert np.isfinite(whole).all()
     np.testing.assert_array_equal(reader.encode(PICTURES[9:10]), whole[9:10])
     np.testing.assert_array_equal(reader.encode(PICTURES[::-1]), whole[::-1])
+
+
+def test_features_on_disk_are_those_in_memory(monkeypatch):
+    reader = frozen_pictures.frozen_pictures((20, 24, 3))
+    in_memory = reader.encode(PICTURES)
+    monkeypatch.setattr(rows_on_disk, "IN_MEMORY", 0)
+    pictures = rows_on_disk.collected([PICTURES], 11, (20, 24, 3), np.uint8)
+    on_disk = reader.encode(pictures)
+    assert isinstance(on_disk, rows_on_disk.RowsOnDisk)
+    np.testing.assert_array_equal(np.asarray(on_disk), in_memory)
 
 
 def test_grey_pictures_are_read_as_colours_of_grey():

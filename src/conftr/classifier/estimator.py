@@ -76,6 +76,7 @@ from conftr.features import frames
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.texts import as_frame, warn_of_long
 from conftr.machine.cluster import HERE, Executor
+from conftr.machine.rows_on_disk import RowsOnDisk
 from conftr.members import drawing
 from conftr.members.member import Member, MemberRows
 from conftr.members.scikit import AsGiven, Encoded, Scikit
@@ -612,6 +613,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         requested = requested_by(self)
         if of_outputs(requested):
             return np.asarray(X)
+        if isinstance(X, RowsOnDisk):
+            return self._checked_rows_on_disk(X, requested, reset=reset)
         if knows_best(requested):
             return indexable(_with_columns(X))[0]
         if isinstance(X, PictureFiles):
@@ -627,6 +630,16 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
         allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
         return _with_columns(validate_data(self, X, reset=reset, **allowed))
+
+    def _checked_rows_on_disk(
+        self, X: RowsOnDisk, requested: RequestedMembers, *, reset: bool
+    ) -> Any:
+        """Pictures on disk as they are for members that take blocks, and read for all others."""
+        if requested == ONE_NETWORK or knows_best(requested):
+            return self._checked_rows(np.asarray(X), reset=reset)
+        if reset:
+            self.n_features_in_ = X.shape[1]  # as scikit-learn counts those of an array
+        return X
 
     def _in_order(self, X: Any) -> Order:
         """The order in which rows are drawn; equal outputs need not be those of equal rows."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.data.errors import DataError
+from conftr.machine.rows_on_disk import RowsOnDisk, moments
 
 _SPLIT_SEED = 0
 
@@ -159,7 +160,7 @@ def centre(top: float) -> Normalisation:
     return Normalisation(np.array([half], np.float32), np.array([1 / half], np.float32))
 
 
-def whiten(x_train: Array) -> Normalisation:
+def whiten(x_train: Array | RowsOnDisk) -> Normalisation:
     """Mean 0 and standard deviation 1 for each channel or feature of the training examples.
 
     A constant feature carries nothing: it becomes 0 and is not scaled.
@@ -170,11 +171,18 @@ def whiten(x_train: Array) -> Normalisation:
     Returns:
         What does it.
     """
+    if isinstance(x_train, RowsOnDisk):
+        mean, std, constant = moments(x_train, x_train.shape[-1])
+        return _whitening(mean, std, constant)
     columns = np.ascontiguousarray(x_train.reshape(-1, x_train.shape[-1]).T)
     mean = np.array([column.mean(dtype=np.float64) for column in columns])
     std = np.array([column.std(dtype=np.float64) for column in columns])
     # Compared value by value: rounding can leave a constant column a tiny deviation.
     constant = np.array([(column == column[0]).all() for column in columns])
+    return _whitening(mean, std, constant)
+
+
+def _whitening(mean: Array, std: Array, constant: Array) -> Normalisation:
     scale = 1 / np.where(constant, 1, std)
     return Normalisation(mean.astype(np.float32), scale.astype(np.float32))
 

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from conftr.machine.rows_on_disk import RowsOnDisk, moments
+
 Json: TypeAlias = Any
 Encoded: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -43,7 +45,12 @@ class Numbers:
 
     @classmethod
     def learn(cls, x: Any) -> Numbers:
-        """Learn from training rows (n, d); nan is missing."""
+        """Learn from training rows (n, d); nan is missing, and on disk nothing is."""
+        if isinstance(x, RowsOnDisk):
+            mean, deviation, constant = moments(x, x.shape[1])
+            varied, scale = ~constant & (deviation > 0), np.zeros(len(mean))
+            scale[varied] = 1 / deviation[varied]
+            return cls(mean, scale, mean, np.zeros(0, np.intp))
         learned = [_learn_column(np.asarray(column, np.float64)) for column in np.asarray(x).T]
         fill, shift, scale, gap = np.array(learned, np.float64).reshape(-1, 4).T
         return cls(shift, scale, fill, np.flatnonzero(gap))

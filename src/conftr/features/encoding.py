@@ -17,6 +17,7 @@ from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 from conftr.features.columns import Encoded, Json, Numbers
 from conftr.features.frames import Frame, is_frame
+from conftr.machine.rows_on_disk import RowsOnDisk
 
 __all__ = ["Array", "Encoding", "Frame", "Images", "from_json", "is_frame", "learn"]
 
@@ -71,7 +72,7 @@ class Images:
         return self.normalisation.scale
 
     def encode(self, x: Any) -> Any:
-        """The images as they are; doubles become floats."""
+        """The images as they are, on disk where they are there; doubles become floats."""
         x = _numeric(x)
         if x.shape[1:] != self.inputs:
             expected = ", ".join(map(str, self.inputs))
@@ -128,6 +129,8 @@ def from_json(data: Json) -> Encoding:
 
 
 def _numeric(x: Any) -> Any:
+    if isinstance(x, RowsOnDisk):
+        return x  # pictures of bytes, which can be nothing but finite
     x = np.asarray(x)
     if x.dtype.kind not in "fiub":
         raise ValueError(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from conftr.data.pictures import SMALL, PictureFiles, Pixels
 from conftr.features.columns import Json
 from conftr.features.encoders import Encoder
+from conftr.machine.rows_on_disk import RowsOnDisk, collected
 
 Features: TypeAlias = npt.NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
@@ -49,29 +50,35 @@ class FrozenPictures:
         """Features of n pictures.
 
         Args:
-            x: Bytes, or `PictureFiles`.
+            x: Bytes, also on disk, or `PictureFiles`.
             progress: Told (pictures done, pictures in all).
+
+        Returns:
+            Numbers in float32, (n, 1280); on disk where they are many.
         """
-        features, done = np.empty((len(x), _WIDTH), np.float32), 0
-        for block in self._blocks(x):
-            features[done : done + len(block)] = _through(block, _side(self.inputs))
-            done += len(block)
-            if progress is not None:
-                progress(done, len(x))
-        return features
+
+        def encoded() -> Iterator[Features]:
+            done = 0
+            for block in self._blocks(x):
+                yield _through(block, _side(self.inputs))
+                done += len(block)
+                if progress is not None:
+                    progress(done, len(x))
+
+        return collected(encoded(), len(x), (_WIDTH,), np.float32)
 
     def _blocks(self, x: Any) -> Iterator[Pixels]:
         if isinstance(x, PictureFiles):
             return x.blocks(self.of_files, _BLOCK)
-        x = np.asarray(x)
+        x = x if isinstance(x, RowsOnDisk) else np.asarray(x)
         if x.dtype != np.uint8 or x.shape[1:] != self.inputs:
             expected = ", ".join(map(str, self.inputs))
             raise ValueError(
                 f"X must be pictures (n, {expected}) of bytes, as it was in fit; got {x.dtype} of "
                 f"shape {x.shape}."
             )
-        x = x.reshape(len(x), *self.of_files)
-        return (x[first : first + _BLOCK] for first in range(0, len(x), _BLOCK))
+        blocks = (x[first : first + _BLOCK] for first in range(0, len(x), _BLOCK))
+        return (np.asarray(block).reshape(len(block), *self.of_files) for block in blocks)
 
     @property
     def of_files(self) -> tuple[int, int, int]:

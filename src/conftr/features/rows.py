@@ -21,6 +21,7 @@ from conftr.data.dataset import permutation
 from conftr.data.pictures import PictureFiles
 from conftr.data.sentences import are_sentences
 from conftr.features import frames
+from conftr.machine.rows_on_disk import RowsOnDisk
 
 Digests: TypeAlias = npt.NDArray[np.uint64]
 Bits: TypeAlias = npt.NDArray[np.uint64]  # (rows, columns): what stands in a table
@@ -36,8 +37,8 @@ def digests(x: Any) -> Digests:
     """A number for each row, (n,): 64 bits of the BLAKE2 hash of what it holds.
 
     Args:
-        x: n rows: a data frame, an array, a sparse matrix, a list, or picture files, which are
-            told apart by their bytes. The order of a frame's
+        x: n rows: a data frame, an array, a sparse matrix, a list, rows on disk, or picture
+            files, which are told apart by their bytes. The order of a frame's
             columns does not matter. A number is the same in any type, and so are true and 1;
             missing values are equal to each other.
 
@@ -148,7 +149,7 @@ def _is_table(x: Any) -> bool:
     """Whether x is a frame whose columns have names of their own, or an array of numbers."""
     if frames.is_frame(x):
         return len(set(x.columns)) == len(x.columns) and find_spec("narwhals") is not None
-    return np.asarray(x).dtype.kind in "fiub"
+    return (x if isinstance(x, RowsOnDisk) else np.asarray(x)).dtype.kind in "fiub"
 
 
 def _blocks(x: Any) -> Iterator[Bits]:
@@ -160,6 +161,9 @@ def _blocks(x: Any) -> Iterator[Bits]:
         for start in range(0, len(frame), size):
             block = frame[start : start + size]
             yield np.stack([_column(block[name]) for name in names], axis=1)
+        return
+    if isinstance(x, RowsOnDisk):
+        yield from map(_bits, x.flat.blocks(_CELLS))
         return
     array = np.asarray(x)
     array = array.reshape(len(array), math.prod(array.shape[1:]))

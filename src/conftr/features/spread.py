@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
+from conftr.machine.rows_on_disk import RowsOnDisk
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +27,15 @@ class Spread:
     categories: Mapping[int, Levels]
 
     @classmethod
-    def learn(cls, matrix: Doubles, levels: Mapping[int, int]) -> Spread:
+    def learn(cls, matrix: Doubles | RowsOnDisk, levels: Mapping[int, int]) -> Spread:
         """Learn from training rows (n, d).
 
         Args:
-            matrix: What `codes` made of training rows.
+            matrix: What `codes` made of training rows; on disk there are only numbers.
             levels: Its columns that are categories, and how many levels each has.
         """
+        if isinstance(matrix, RowsOnDisk):
+            return cls(np.arange(matrix.shape[1]), Numbers.learn(matrix), {})
         numeric = np.array([j for j in range(matrix.shape[1]) if j not in levels], np.intp)
         categories = {
             j: Levels(tuple(map(str, range(count))), bool(np.isnan(matrix[:, j]).any()))
@@ -45,8 +48,10 @@ class Spread:
         """The shape of one encoded row."""
         return (self.numbers.width + sum(levels.width for levels in self.categories.values()),)
 
-    def encode(self, matrix: Doubles) -> Encoded:
-        """(n, d) -> (n, width) in float32."""
+    def encode(self, matrix: Any) -> Any:
+        """(n, d) -> (n, width) in float32; on disk where the rows are."""
+        if isinstance(matrix, RowsOnDisk):
+            return matrix.encoded(self.encode)
         encoded = [self.numbers.encode(matrix[:, self.numeric])]
         encoded += [_spread(levels, matrix[:, j]) for j, levels in self.categories.items()]
         return np.concatenate(encoded, axis=1)

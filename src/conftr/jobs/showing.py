@@ -11,6 +11,7 @@ import polars as pl
 
 from conftr.data.pictures import PictureFiles
 from conftr.data.user_files.pictures import COLUMN
+from conftr.machine.rows_on_disk import RowsOnDisk
 
 _COLUMNS = 60
 _LETTERS = 1000  # of a cell that are kept
@@ -45,6 +46,7 @@ def pictures(X: Any) -> npt.NDArray[np.uint8] | None:
     if isinstance(X, PictureFiles):
         side = min(_SIDE, int((_BYTES / (3 * max(1, len(X)))) ** 0.5))
         return np.concatenate(list(X.blocks((side, side, 3), 64)))
+    X = np.asarray(X) if isinstance(X, RowsOnDisk) else X
     if isinstance(X, pl.DataFrame) or X.ndim not in (3, 4):
         return None
     if X.ndim == 4 and X.shape[3] not in (1, 3):

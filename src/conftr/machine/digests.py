@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from conftr.machine.rows_on_disk import RowsOnDisk
+
 _DIGITS = 16
 
 
@@ -19,7 +21,7 @@ def of_arrays(*arrays: Any, start: str = "") -> str:
     """The digest of arrays: their types, shapes and values.
 
     Args:
-        arrays: of NumPy.
+        arrays: of NumPy, or rows on disk, whose digest is that of the array they would be.
         start: a text that is a part of the content, and comes first.
 
     Returns:
@@ -28,5 +30,6 @@ def of_arrays(*arrays: Any, start: str = "") -> str:
     sha = hashlib.sha256(start.encode())
     for array in arrays:
         sha.update(f"{array.dtype} {array.shape}".encode())
-        sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        for block in array.blocks() if isinstance(array, RowsOnDisk) else [array]:
+            sha.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
     return sha.hexdigest()[:_DIGITS]

@@ -13,7 +13,7 @@ compares x in single precision: thresholds are rounded down to it, which changes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ import numpy.typing as npt
 import safetensors.numpy
 
 from conftr.machine.cores import cores
+from conftr.machine.rows_on_disk import RowsOnDisk
 from conftr.machine.threads import in_threads
 from conftr.members.member import (
     Files,
@@ -31,6 +32,7 @@ from conftr.members.member import (
     MemberRows,
     Numbers,
     Progress,
+    Rows,
     flat,
     floored,
 )
@@ -69,10 +71,12 @@ class Forest:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Grow a forest on each fold."""
-        x, models = _single(flat(rows.inputs)), list[Trees]()
+        is_on_disk = isinstance(rows.inputs, RowsOnDisk)
+        x: Any = rows.inputs.flat if is_on_disk else _single(flat(rows.inputs))
+        grow_fold, models = self._grow_from_disk if is_on_disk else self._grow, list[Trees]()
 
         def grow(number: int) -> Trees:
-            return self._grow(x, rows, folds[number], seed + number)
+            return grow_fold(x, rows, folds[number], seed + number)
 
         progress(0, len(folds))
         for start in range(0, len(folds), cores()):
@@ -82,21 +86,43 @@ class Forest:
         return [FittedMember(self.name, rows.reader, tuple(models))]
 
     def _grow(self, x: Any, rows: MemberRows, fold: Fold, seed: int) -> Trees:
+        many = len(fold.train) > self.most_rows
+        grown = self._forest(
+            self.trees,
+            bootstrap=many or self.name == RANDOM,
+            max_samples=self.most_rows if many else None,
+            random_state=seed % 2**31,
+        ).fit(x[fold.train], rows.labels[fold.train], rows.weights_of(fold))
+        return flattened(grown, rows.classes, self.min_leaf)
+
+    def _grow_from_disk(self, x: RowsOnDisk, rows: MemberRows, fold: Fold, seed: int) -> Trees:
+        """Grow tree by tree, each on its own rows, the only ones that are read."""
+        trees = []
+        for number in range(self.trees):
+            drawn, times = self._drawn(fold.train, np.random.default_rng([seed, number]))
+            weights = times if rows.weights is None else times * rows.weights[drawn]
+            forest = self._forest(1, bootstrap=False, random_state=(seed + number) % 2**31)
+            grown = forest.fit(_single(np.asarray(x[drawn])), rows.labels[drawn], weights)
+            trees.append(flattened(grown, rows.classes, self.min_leaf))
+        return _joined(trees)
+
+    def _drawn(self, train: Rows, rng: np.random.Generator) -> tuple[Rows, Numbers]:
+        """The rows of a tree, and how often each was drawn, as scikit-learn draws them."""
+        if self.name == EXTRA and len(train) <= self.most_rows:
+            return train, np.ones(len(train))
+        drawn = rng.choice(train, min(len(train), self.most_rows))
+        rows, times = np.unique(drawn, return_counts=True)
+        return rows, times.astype(np.float64)
+
+    def _forest(self, trees: int, **settings: Any) -> Any:
+        """A forest of scikit-learn, not grown yet."""
         from sklearn.ensemble import (  # type: ignore[import-untyped]
             ExtraTreesClassifier,
             RandomForestClassifier,
         )
 
         make = ExtraTreesClassifier if self.name == EXTRA else RandomForestClassifier
-        many = len(fold.train) > self.most_rows
-        grown = make(
-            self.trees,
-            min_samples_leaf=self.min_leaf,
-            bootstrap=many or self.name == RANDOM,
-            max_samples=self.most_rows if many else None,
-            random_state=seed % 2**31,
-        ).fit(x[fold.train], rows.labels[fold.train], rows.weights_of(fold))
-        return flattened(grown, rows.classes, self.min_leaf)
+        return make(trees, min_samples_leaf=self.min_leaf, **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +257,25 @@ def flattened(forest: Any, classes: int, min_leaf: int) -> Trees:
         shares,
         int(forest.n_features_in_),
         min_leaf,
+    )
+
+
+def _joined(forests: Sequence[Trees]) -> Trees:
+    """All trees of some forests as one forest."""
+    before = np.cumsum([0, *(len(forest.shares) for forest in forests)])
+    jumps = [
+        np.where(forest.feature < 0, forest.jump + first, forest.jump).astype(np.int32)
+        for forest, first in zip(forests, before[:-1], strict=True)
+    ]
+    sizes = [size for forest in forests for size in np.diff(forest.starts)]
+    return replace(
+        forests[0],
+        feature=np.concatenate([forest.feature for forest in forests]),
+        threshold=np.concatenate([forest.threshold for forest in forests]),
+        jump=np.concatenate(jumps),
+        missing_next=np.concatenate([forest.missing_next for forest in forests]),
+        starts=np.cumsum([0, *sizes]),
+        shares=np.concatenate([forest.shares for forest in forests]),
     )
 
 

@@ -1,4 +1,7 @@
-"""Logistic regression on whitened inputs, for few rows: scikit-learn finds it, arrays keep it."""
+"""Logistic regression on whitened inputs: scikit-learn finds it, arrays keep it.
+
+Of rows on disk it is found a block at a time (`conftr.members.logistic_by_blocks`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import numpy.typing as npt
 import safetensors.numpy
 
 from conftr.features.spread import Spread
+from conftr.machine.rows_on_disk import RowsOnDisk
+from conftr.members import logistic_by_blocks
 from conftr.members.member import (
     Files,
     FittedMember,
@@ -29,7 +34,9 @@ from conftr.members.member import (
 
 _WEIGHTS, _SETTINGS = "logistic.safetensors", "logistic.json"
 _LARGE = 1e6  # numbers of inputs beyond which a rougher solution will do
+_ROUGH = 1e-3
 _HUGE = 2e7  # and beyond which they stay in single precision, which takes half of the memory
+_BLOCK = 2**20  # numbers of inputs that are answered at a time
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,10 @@ class Logistic:
         self, rows: MemberRows, folds: Sequence[Fold], *, seed: int, progress: Progress
     ) -> list[FittedMember]:
         """Fit a model on each fold."""
-        matrix = flat(rows.inputs)
+        inputs = rows.inputs
+        matrix = inputs.flat if isinstance(inputs, RowsOnDisk) else flat(inputs)
         spread = Spread.learn(matrix, getattr(rows.reader, "levels", {}))
         x = spread.encode(matrix)
-        if x.size <= _HUGE:
-            x = x.astype(np.float64)
 
         def fit(fold: Fold) -> LinearModel:
             return LinearModel(spread, *regressed(x, rows, fold, self.strength, seed), rows.classes)
@@ -65,7 +71,7 @@ def regressed(
     """Weights (d, k), biases (k,) and the k classes of a logistic regression on a fold's rows.
 
     Args:
-        x: All rows, (n, d), also as a sparse matrix.
+        x: All rows, (n, d), also on disk or as a sparse matrix.
         rows: Their classes and weights.
         fold: Which of them train.
         strength: Of the penalty on weights.
@@ -74,16 +80,30 @@ def regressed(
     Raises:
         MemberError: If they are of a single class.
     """
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-
     labels = rows.labels[fold.train]
     if len(np.unique(labels)) < 2:
         raise MemberError("logistic regression needs two classes or more in every fold.")
-    tolerance = 1e-3 if len(labels) * x.shape[1] > _LARGE else 1e-4
+    if isinstance(x, RowsOnDisk):
+        return logistic_by_blocks.regressed(
+            x[fold.train], labels, rows.weights_of(fold), strength, _ROUGH
+        )
+    return _regressed_at_once(x, rows, fold, strength, seed)
+
+
+def _regressed_at_once(
+    x: Any, rows: MemberRows, fold: Fold, strength: float, seed: int
+) -> tuple[Numbers, Numbers, npt.NDArray[np.int64]]:
+    """The same by scikit-learn, on the matrix as a whole."""
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
+    labels, of_fold = rows.labels[fold.train], x[fold.train]
+    if isinstance(x, np.ndarray) and x.size <= _HUGE:
+        of_fold = of_fold.astype(np.float64)
+    tolerance = _ROUGH if len(labels) * x.shape[1] > _LARGE else 1e-4
     regression = LogisticRegression(
         C=1 / strength, max_iter=300, tol=tolerance, random_state=seed % 2**31
     )
-    regression.fit(x[fold.train], labels, rows.weights_of(fold))
+    regression.fit(of_fold, labels, rows.weights_of(fold))
     weights, bias = (
         array.astype(np.float64) for array in (regression.coef_.T, regression.intercept_)
     )
@@ -111,8 +131,14 @@ class LinearModel:
 
     def logits(self, inputs: Any) -> Numbers:
         """Log-probabilities (n, K), with a floor where training rows lacked classes."""
-        logits = product(self.spread.encode(flat(inputs)), self.weights, self.bias)
+        matrix = flat(inputs)
+        size = max(1, _BLOCK // max(1, matrix.shape[1]))  # doubles of all would take much memory
+        firsts = range(0, max(1, len(matrix)), size)
+        logits = np.concatenate([self._product(matrix[i : i + size]) for i in firsts])
         return all_log_probabilities(logits, self.known, self.classes)
+
+    def _product(self, matrix: Any) -> Numbers:
+        return product(self.spread.encode(matrix), self.weights, self.bias)
 
     def files(self) -> Files:
         """Weights as arrays, the encoding as text."""

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from conftr.conformal.arrays import log_softmax
 from conftr.features import codes
 from conftr.features.columns import Json
+from conftr.machine.rows_on_disk import RowsOnDisk
 
 Files: TypeAlias = dict[str, bytes]
 Labels: TypeAlias = npt.NDArray[np.int32]
@@ -32,6 +33,7 @@ Rows: TypeAlias = npt.NDArray[np.intp]
 Progress: TypeAlias = Callable[[int, int], None]
 
 FLOOR = 1e-3
+_TOGETHER = 2**22  # numbers of inputs on disk that are answered at a time
 
 
 class MemberError(ValueError):
@@ -172,17 +174,24 @@ class FittedMember:
 
     def answers(self, inputs: Any) -> Numbers:
         """Log-probabilities of rows that `reader` has encoded; a single model's as they are."""
-        return averaged([model.logits(inputs) for model in self.models])
+        return averaged([_answers(model, inputs) for model in self.models])
 
     def out_of_fold(self, inputs: Any, folds: Sequence[Fold]) -> Numbers:
         """Log-probabilities (n, K) of training rows, each by the model that did not see it."""
         models = self.models if len(self.models) > 1 else self.models * len(folds)
         pairs = list(zip(models, folds, strict=True))
-        answers = [model.logits(inputs[fold.held]) for model, fold in pairs]
+        answers = [_answers(model, inputs[fold.held]) for model, fold in pairs]
         out = np.zeros((len(inputs), answers[0].shape[1]))
         for answer, fold in zip(answers, folds, strict=True):
             out[fold.held] = answer
         return out
+
+
+def _answers(model: FittedModel, inputs: Any) -> Numbers:
+    """A model's log-probabilities; of rows on disk a block at a time."""
+    if not isinstance(inputs, RowsOnDisk):
+        return model.logits(inputs)
+    return np.concatenate([model.logits(block) for block in inputs.blocks(_TOGETHER)])
 
 
 def averaged(logits: Sequence[Numbers]) -> Numbers:
@@ -251,5 +260,6 @@ def is_choice(known: Any, classes: int) -> bool:
 
 
 def flat(inputs: Any) -> Any:
-    """Inputs (n, d): a matrix as it is, images with their pixels in a row."""
+    """Inputs (n, d): a matrix as it is, images with their pixels in a row; read if on disk."""
+    inputs = np.asarray(inputs) if isinstance(inputs, RowsOnDisk) else inputs
     return inputs if inputs.ndim == 2 else inputs.reshape(len(inputs), -1)

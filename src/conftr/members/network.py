@@ -23,6 +23,7 @@ from conftr.features.encoding import Images
 from conftr.features.spread import Spread
 from conftr.features.text_columns import TextColumns, WordColumns
 from conftr.features.word_vectors import NOTHING, STEP
+from conftr.machine.rows_on_disk import RowsOnDisk
 from conftr.members.drawing import drawn
 from conftr.members.member import (
     Files,
@@ -64,6 +65,7 @@ _KINDS: dict[str, Any] = {"MLP": MLP, "ConvNet": ConvNet, "ResNet": ResNet, "Wor
 # Rows go through a network in blocks of this size, filled up with zeros: a row's logits are then
 # the same to the last bit whatever stands beside it, and one program serves any number of rows.
 _BLOCK = 256
+_ENCODED = 4 * _BLOCK  # rows that are encoded at a time: inputs of all would take much memory
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ class Network:
     ) -> list[FittedMember]:
         """Train all networks side by side; those that diverge are left out."""
         rows = _by_words(rows) if self.words else rows
-        encoding = _encoding_of(rows.reader, rows.inputs, bins=self.bins)
-        inputs = encoding.encode(rows.inputs)
+        given = np.asarray(rows.inputs) if self.bins else rows.inputs  # quantiles need all rows
+        encoding = _encoding_of(rows.reader, given, bins=self.bins)
+        inputs = encoding.encode(given)
         size = min(len(fold.train) for fold in folds)
         model, plan = self._model(encoding, rows.classes, size), self._plan(size)
         trials = [
@@ -182,6 +185,10 @@ class TrainedNetwork:
 
     def logits(self, inputs: Any) -> Numbers:
         """A single network's logits, or the log of the mean over networks, (n, K)."""
+        firsts = range(0, max(1, len(inputs)), _ENCODED)
+        return np.concatenate([self._of_some(inputs[i : i + _ENCODED]) for i in firsts])
+
+    def _of_some(self, inputs: Any) -> Numbers:
         encoded = self.encoding.encode(inputs)
         return averaged([self._logits(fitted, encoded) for fitted in self.fitted])
 
@@ -298,6 +305,7 @@ def seen_rows(x: Any, texts: Sequence[str] | None = None) -> SeenRows:
         x: As in `codes.learn`.
         texts: The columns of a data frame that hold texts; None recognises them.
     """
+    x = np.asarray(x) if isinstance(x, RowsOnDisk) else x
     reader = codes.learn(x, texts)
     read = reader.encode(x)
     encoding = _encoding_of(reader, read)

@@ -19,6 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from conftr.conformal.stateful import StatefulObjective, is_stateful
+from conftr.machine.rows_on_disk import RowsOnDisk
 from conftr.training import optimisers
 from conftr.training.augmentation import Augmentation
 from conftr.training.models import Array, Key, Model, Params, State
@@ -38,6 +39,7 @@ class TrainingSet(NamedTuple):
     """Inputs (n, ...) as stored, labels (n,), and what the step makes of inputs.
 
     A model sees (x - shift) * scale in float32; shift and scale broadcast against one example.
+    Where x is on disk, a step reads its own rows.
     """
 
     x: Any
@@ -171,6 +173,19 @@ def pieces(batches: Batch, size: int) -> list[Batch]:
     """An epoch in parts of at most `size` steps."""
     starts = range(0, len(batches.step), size)
     return [Batch(*(part[i : i + size] for part in batches)) for i in starts]
+
+
+def of_rows(data: TrainingSet, batches: Batch) -> tuple[TrainingSet, Batch]:
+    """The rows of some steps alone, read from disk, and steps that name them by their new places.
+
+    Data that are not on disk stay as they are.
+    """
+    if not isinstance(data.x, RowsOnDisk):
+        return data, batches
+    rows = np.reshape(batches.rows, -1)
+    places = np.arange(rows.size, dtype=np.int32).reshape(np.shape(batches.rows))
+    taken = data._replace(x=np.asarray(data.x[rows]), y=data.y[rows])
+    return taken, batches._replace(rows=places)
 
 
 def stack(trees: Sequence[Any]) -> Any:

@@ -29,6 +29,7 @@ from conftr.training.epochs import (
     Objective,
     TrainingSet,
     normalised,
+    of_rows,
     on_all,
     pieces,
     train,
@@ -284,18 +285,22 @@ def _alone(run: Run, carry: Carry) -> _Advance:
 
     The program is compiled here, once, and not in the threads that run it.
     """
-    data, trial = run.on_device(), run.trials[0]
-    # XLA's loops on a CPU make convolutions many times slower: there, a program is one step.
-    size = 1 if outline(run.model, data.x.shape[1:]).convolves else run.steps
+    data, trial = run.for_steps(), run.trials[0]
+    # XLA's loops on a CPU make convolutions many times slower: there, a program is one step. So it
+    # is where a step's rows are read from disk.
+    by_step = run.is_on_disk or outline(run.model, data.x.shape[1:]).convolves
+    size = 1 if by_step else run.steps
     first, *_ = pieces(run.batches(trial, 0), size)
-    operands = data, trial.settings, carry, first
+    of_first, first = of_rows(data, first)
+    operands = of_first, trial.settings, carry, first
     program = shared(train, (run.program,), *operands).lower(*operands).compile()
 
     def advance(team: Sequence[Trial], epoch: int, before: list[_Trained]) -> list[_Trained]:
         ((carry, _),), (trial,) = before, team
         losses = []
         for piece in pieces(run.batches(trial, epoch), size):
-            carry, loss = program(data, trial.settings, carry, piece)
+            of_piece, piece = of_rows(data, piece)
+            carry, loss = program(of_piece, trial.settings, carry, piece)
             losses.append(float(loss))
         taken = [loss for loss in losses if not math.isnan(loss)]
         return [(carry, sum(taken) / len(taken) if taken else math.nan)]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from jax.sharding import Mesh
 
 from conftr.conformal import checks
+from conftr.machine.rows_on_disk import RowsOnDisk
 from conftr.training import optimisers
 from conftr.training.augmentation import Augmentation
 from conftr.training.checkpoints import Arrays, Description, describe
@@ -130,8 +131,21 @@ class Run:
         factors = optimisers.factors(plan.optimiser, steps, self.steps * plan.epochs)
         return Batch(rows, factors, steps.astype(np.int32))
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether inputs are on disk, of which a step reads its own."""
+        return isinstance(self.data.x, RowsOnDisk)
+
+    def for_steps(self) -> TrainingSet:
+        """The data as `of_rows` takes them: on disk, or where programs find them."""
+        if not self.is_on_disk or self.mesh is not None:
+            return self.on_device()
+        x, y, shift, scale = self.data
+        numbers = on_device(shift, np.float32), on_device(scale, np.float32)
+        return TrainingSet(x, np.asarray(y, np.int32), *numbers)
+
     def on_device(self) -> TrainingSet:
-        """The data where programs find them."""
+        """The data where programs find them, all of them in memory."""
         x, y, shift, scale = self.data
         numbers = on_device(shift, np.float32), on_device(scale, np.float32)
         data = TrainingSet(on_device(x), on_device(y, np.int32), *numbers)
@@ -342,14 +356,20 @@ def _check_hashable(*values: Any) -> None:
 
 def _check_data(data: TrainingSet) -> None:
     """Finite inputs, and an integer label for each."""
-    x, y = np.asarray(data.x), np.asarray(data.y)
+    x, y = data.x if isinstance(data.x, RowsOnDisk) else np.asarray(data.x), np.asarray(data.y)
     if y.dtype.kind not in "iu" or y.shape != x.shape[:1]:
         raise ValueError(
             f"y must hold one integer for each of the {len(x)} rows of x; got shape {y.shape} of "
             f"type {y.dtype}."
         )
-    if x.dtype.kind == "f" and not np.isfinite(x).all():
-        raise ValueError(f"x must be finite; row {np.argwhere(~np.isfinite(x))[0, 0]} is not.")
+    if x.dtype.kind != "f":
+        return
+    first = 0
+    for block in x.blocks() if isinstance(x, RowsOnDisk) else [x]:
+        if not np.isfinite(block).all():
+            row = first + np.argwhere(~np.isfinite(block))[0, 0]
+            raise ValueError(f"x must be finite; row {row} is not.")
+        first += len(block)
 
 
 def _check_labels(model: Model, data: TrainingSet) -> None:

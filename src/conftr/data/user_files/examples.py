@@ -65,7 +65,7 @@ class UserData:
     """Examples to learn from, row by row.
 
     Attributes:
-        X: A polars frame, an array (n, ...), or `PictureFiles`.
+        X: A polars frame, an array (n, ...), `RowsOnDisk`, or `PictureFiles`.
         y: Labels (n,).
         groups: Their names, or None.
         origin: What they are, plain data.

@@ -18,6 +18,7 @@ from conftr.conformal.shown_names import shown
 from conftr.data import pictures
 from conftr.data.errors import DataError
 from conftr.data.pictures import SMALL, Look, PictureError, PictureFiles, Pixels, Shape
+from conftr.machine.rows_on_disk import RowsOnDisk, collected
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 Broken: TypeAlias = list[tuple[str, str]]  # pictures that cannot be read, and why
@@ -50,13 +51,14 @@ class ReadPictures(NamedTuple):
     """Pictures that can be read.
 
     Attributes:
-        X: Pixels (n, height, width, channels) of small ones, else files.
+        X: Pixels (n, height, width, channels) of small ones, on disk where they are many; of
+            larger ones their files.
         rows: Their places among those listed.
         broken: The others.
         notes: For the user.
     """
 
-    X: Pixels | PictureFiles
+    X: Pixels | RowsOnDisk | PictureFiles
     rows: list[int]
     broken: Broken
     notes: tuple[str, ...]
@@ -132,7 +134,7 @@ def read(given: Listed, *, shape: Shape | None = None, progress: Progress) -> Re
     if not looks:
         raise DataError(f"there is no picture to be read. {sentence(broken)}".rstrip())
     size = shape or _shape(list(looks.values()))
-    keep = _in_memory if max(size[:2]) <= SMALL else _on_disk
+    keep = _as_pixels if max(size[:2]) <= SMALL else _as_files
     X, rows = keep(given, list(looks), size, broken, progress)
     if not rows:
         raise DataError(f"there is no picture to be read. {sentence(broken)}")
@@ -188,20 +190,23 @@ class _Noting:
         return True
 
 
-def _in_memory(
+def _as_pixels(
     given: Listed, rows: Sequence[int], shape: Shape, broken: Broken, progress: Progress
-) -> tuple[Pixels, list[int]]:
+) -> tuple[Pixels | RowsOnDisk, list[int]]:
     """Pixels of all that can be read, one file at a time."""
-    pixels, good = np.empty((len(rows), *shape), np.uint8), list[int]()
-    names = given.shown.to_list()
-    for done, row in enumerate(_with_progress(rows, progress)):
-        with _Noting(broken, names[row]):
-            pixels[len(good)] = pictures.decoded(given.paths[row], shape)
-            good.append(rows[done])
-    return pixels[: len(good)], good
+    good, names = list[int](), given.shown.to_list()
+
+    def decoded() -> Iterator[Pixels]:
+        for row in _with_progress(rows, progress):
+            with _Noting(broken, names[row]):
+                pixels = pictures.decoded(given.paths[row], shape)
+                good.append(row)
+                yield pixels[None]
+
+    return collected(decoded(), len(rows), shape, np.uint8), good
 
 
-def _on_disk(
+def _as_files(
     given: Listed, rows: Sequence[int], shape: Shape, broken: Broken, progress: Progress
 ) -> tuple[PictureFiles, list[int]]:
     """Files, each decoded once to know that it can be."""
