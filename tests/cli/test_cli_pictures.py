@@ -228,7 +228,10 @@ def test_predict_refuses_in_words_and_writes_nothing(model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "numbers.csv"]
 
 
-@pytest.mark.parametrize("members", ["logistic", "convnet"])
+@pytest.mark.parametrize(
+    "members",
+    ["logistic", pytest.param("convnet", marks=pytest.mark.slow)],  # convolutions train for long
+)
 def test_a_fit_from_disk_has_the_sets_of_one_from_memory(tmp_path, monkeypatch, members):
     """Above all, the same pictures calibrate and test, whichever way they are kept."""
     folder = photos(tmp_path / "photos", 60, side=16)
