@@ -190,10 +190,12 @@ def parse() -> argparse.Namespace:
 
 def name_of(options: argparse.Namespace) -> str:
     """What tells one backbone's file from another's."""
-    return (
+    name = (
         f"{options.dataset}-resnet{options.layers}-w{options.width}-s{options.stem}"
-        f"-e{options.epochs}-seed{options.seed}{f'-held{options.held}' if options.held else ''}"
+        f"-e{options.epochs}-seed{options.seed}"
     )
+    held = f"-held{options.held}" if options.held else ""
+    return f"{name}{held}{'-strong' if options.strong else ''}"
 
 
 def load(path: Path) -> tuple[ResNet, dict]:

@@ -86,7 +86,7 @@ def test_each_kind_of_training_is_searched_and_what_was_found_is_trained(wished)
             f"learning rate {result['learning_rate']:g}, weight decay {result['weight_decay']:g};"
         )
         assert any(rate in candidate.words for candidate in wished.tried_)
-    sentence = f"3 settings of {WISHED} and of {CONFORMAL} and of {CROSS_ENTROPY} were compared on"
+    sentence = f"3 settings ({WISHED}, {CONFORMAL}, {CROSS_ENTROPY}) were compared on"
     assert sentence in wished.why_
 
 
@@ -154,9 +154,9 @@ def test_the_command_line_tells_of_it(tmp_path, monkeypatch):
     assert done.stderr == ""
     content = json.loads(done.stdout)
     assert content["tuning"]["settings"] == 2
-    assert "2 settings of cross-entropy were compared on 106 held-out training ex" in content["why"]
+    assert "2 settings (cross-entropy) were compared on 106 held-out training ex" in content["why"]
     assert "tuning · found · cross-entropy" in (tmp_path / content["report"]).read_text()
     assert artefact.evidence("rows-conftr").provenance["tuning"] == content["tuning"]
     done = CliRunner().invoke(app, [*command, "--overwrite", "--quiet"])
-    assert "2 settings of cross-entropy were compared" in done.stdout.replace("\n          ", " ")
+    assert "2 settings (cross-entropy) were compared" in done.stdout.replace("\n          ", " ")
     assert done.stderr == ""

@@ -239,6 +239,6 @@ def _searched(clf: ConformalClassifier, account: Mapping[str, Any], kept: bool) 
         return f" No search for settings was over within {clf.time_limit:g} s."
     verdict = "those chosen were found there" if kept else "those chosen were not found there"
     return (
-        f" {account['settings']} settings of {' and of '.join(account['found'])} were compared on "
+        f" {account['settings']} settings ({', '.join(account['found'])}) were compared on "
         f"{account['rows']} held-out training examples; {verdict}."
     )
