@@ -132,6 +132,23 @@ def test_a_configuration_is_the_same_whatever_trains_beside_it(swept, workspace,
     assert without_times(record) == without_times(swept)
 
 
+def test_training_sets_are_drawn_where_that_is_asked(workspace, monkeypatch):
+    whole, given = held_out.fit, []
+
+    def fit(*arguments, rows, **options):
+        given.append(rows)
+        return whole(*arguments, rows=rows, **options)
+
+    monkeypatch.setattr(held_out, "fit", fit)
+    sweep = replace(SWEEP, grid={"batch_size": (200,), "learning_rate": (0.05,)}, stages=(Stage(),))
+    on_all, drawn = run_sweeps([sweep, replace(sweep, resampled=True)], workspace)
+    (rows,) = [rows for rows in given if rows is not None]
+    assert len(given) == 2
+    assert 0.6 < len(np.unique(rows)) / rows.shape[1] < 0.75
+    assert on_all["stage_1"] != drawn["stage_1"]
+    assert drawn["sweep"]["resampled"]
+
+
 def test_programs_are_compiled_once_for_all_bundles(workspace, monkeypatch):
     """What makes small bundles cheap."""
     import jax

@@ -155,6 +155,7 @@ def test_one_value_of_each_is_what_trains(described):
         (("[0.1, 1]", '["warm"]'), "temperature must be a number; got 'warm'"),
         (('"linear"', "3"), "model must be a text; got 3"),
         (("alpha = 0.05", "alpha = 5"), "alpha must lie strictly between 0 and 1; got 5"),
+        (('"aps"', '"aps"\nresampled = 1'), "resampled must be true or false; got 1"),
         (('"aps"', '"APS"'), "score must be one of thr, .* got 'APS'"),
         (("share = 0.5", "share = 2"), "a stage must have a share of the epochs"),
         (("keep = 2", "kept = 2"), "a stage may have share, repeats, keep; got 'kept'"),
@@ -186,6 +187,18 @@ def test_the_thinned_grid_can_be_asked_of_every_method():
         assert attempt.training.pool.kind == "held_out"
         assert not attempt.training.resampled
         assert callable(build(attempt.training.objective))
+
+
+def test_a_file_may_have_training_sets_drawn_as_trials_draw_theirs(described):
+    file = read(described("resampled = true" + FILE))
+    assert read(described(toml(file, ""))) == file
+    for given in (file, halved(file, 1)):
+        for sweep in sweeps(given, "digits", BASE, alpha=0.1):
+            (attempt, *_) = sweep.attempts(sweep.configurations()[0], sweep.stages[0])
+            assert attempt.training.resampled
+            assert attempt.training.pool.kind == "held_out"
+    drawn, whole = (sweeps(f, "digits", BASE, alpha=0.1)[0] for f in (file, read(described(FILE))))
+    assert drawn.name != whole.name
 
 
 def test_batches_larger_than_the_data_are_left_out():

@@ -176,10 +176,11 @@ def _sweeps(
     base |= {setting: value for setting, value in changes.items() if value is not None}
     if equal:
         lengths, level = (max(1, base["epochs"] // 2), base["epochs"]), (file.alphas or (alpha,))[0]
-        file = replace(equal_budget(file.names, lengths, alpha=level), score=file.score)
+        equally = equal_budget(file.names, lengths, alpha=level)
+        file = replace(equally, score=file.score, resampled=file.resampled)
     elif not file.shared and not file.by_method:
         thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
-        file = replace(thinned, alphas=file.alphas, score=file.score)
+        file = replace(thinned, alphas=file.alphas, score=file.score, resampled=file.resampled)
     if halving is not None:
         file = halved(file, halving)
     return sweeps(file, name, base, alpha=alpha, seed=seed)

@@ -42,7 +42,7 @@ class TrainingRows:
         examples, data, model, _ = prepare(training, self.load)
         x, y = examples.pool
         size = SetSize(y, alpha, build(score), evaluation.splits, evaluation.seed)
-        return HeldOut(model, data, x, size)
+        return HeldOut(model, data, x, size, training.resampled)
 
     def digest(self, attempt: Attempt) -> str:
         """The digest of those very examples."""
@@ -147,5 +147,6 @@ def _question(sweep: Sweep) -> Record:
         "alpha": sweep.alpha,
         "score": text.score(sweep.score)[0],
         "grid": {name: list(values) for name, values in sweep.grid.items()},
+        **({"resampled": True} if sweep.resampled else {}),
         "stages": [stage._asdict() for stage in sweep.stages],
     }

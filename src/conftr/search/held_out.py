@@ -17,7 +17,7 @@ from conftr.conformal.trials import evaluate, takes_u
 from conftr.training import Checkpoints, Fitted, Progress, fit, predict_logits
 from conftr.training.epochs import Objective, TrainingSet
 from conftr.training.models import MLP, Model
-from conftr.training.runs import Plan, trial_keys
+from conftr.training.runs import Plan, resample, trial_keys
 
 Report: TypeAlias = Callable[[Progress], None]
 
@@ -65,12 +65,14 @@ class HeldOut:
         x: The held-out examples (n, ...), as stored. Calibration examples must be in neither: what
             chose a model must not calibrate it.
         measure: Logits (n, K) of the held-out examples -> what is to be small, such as `SetSize`.
+        resampled: Whether a training set is drawn from five copies of what trains, see `resample`.
     """
 
     model: Model
     data: TrainingSet
     x: Any
     measure: Callable[[Any], float]
+    resampled: bool = False
 
 
 def measured(
@@ -98,12 +100,14 @@ def measured(
         The measure of each; None for one that failed.
     """
     count = len(next(iter(vary.values())))
+    keys = trial_keys(seed, 1)[np.zeros(count, int)]
     fitted = fit(
-        trial_keys(seed, 1)[np.zeros(count, int)],
+        keys,
         held_out.model,
         held_out.data,
         objective,
         plan,
+        rows=resample(keys, len(held_out.data.y)) if held_out.resampled else None,
         vary=vary,
         progress=progress,
         checkpoints=checkpoints,

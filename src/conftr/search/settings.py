@@ -3,6 +3,7 @@
 methods = ["conftr", "conftr-class"]    # default: those that have a table below, or the usual ones
 alpha = 0.01                            # or several: the first is trained for, all are measured
 score = "thr"                           # whose set sizes a sweep compares
+resampled = true                        # whether a sweep draws training sets as trials do
 
 [settings]                              # a value, or several: a sweep tries all combinations
 batch_size = [500, 100]
@@ -38,7 +39,7 @@ from conftr.search.methods import METHODS, USUAL, objective_of
 
 Grid: TypeAlias = Mapping[str, Sequence[Any]]
 
-_KEYS = ("methods", "alpha", "score", "settings", "stages", "searched")
+_KEYS = ("methods", "alpha", "score", "resampled", "settings", "stages", "searched")
 
 
 class SettingsError(ValueError):
@@ -68,6 +69,8 @@ class SettingsFile:
         score: None likewise.
         stages: Of a sweep.
         searched: Where the settings come from, as plain data that a sweep has written.
+        resampled: Whether what a sweep trains on is drawn from five copies of what is not held out,
+            as a trial's training set is (app. F); else it is all of that.
     """
 
     shared: Grid = field(default_factory=dict)
@@ -77,6 +80,7 @@ class SettingsFile:
     score: str | None = None
     stages: tuple[Stage, ...] = ONE_STAGE
     searched: Mapping[str, Any] = field(default_factory=dict)
+    resampled: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,6 +173,7 @@ def toml(file: SettingsFile, comment: str) -> str:
         )
     lines = [f"# {line}" for line in comment.splitlines()]
     head = {"methods": list(file.methods), "alpha": _listed(file.alphas), "score": file.score}
+    head["resampled"] = file.resampled or None
     lines += _pairs({name: value for name, value in head.items() if value not in (None, [], ())})
     tables: dict[str, Mapping[str, Any]] = {"searched": file.searched}
     tables["settings"] = {name: _listed(values) for name, values in file.shared.items()}
@@ -212,7 +217,10 @@ def _checked(content: Mapping[str, Any]) -> SettingsFile:
         content.get("score"),
         tuple(_stage(stage) for stage in content.get("stages", [{}])),
         content.get("searched", {}),
+        content.get("resampled", False),
     )
+    if not isinstance(file.resampled, bool):
+        raise SettingsError(f"resampled must be true or false; got {file.resampled!r}.")
     _check_names(file)
     if file.score is not None:
         text.score(file.score)

@@ -35,6 +35,7 @@ class Sweep:
         method: A name, FILE.py:NAME or a value, see `objective_of`.
         base: The settings of every configuration, but for what the grid has.
         score: Whose set sizes are compared.
+        resampled: Whether training sets are drawn, see `SettingsFile`.
     """
 
     dataset: str
@@ -45,6 +46,7 @@ class Sweep:
     alpha: float = 0.01
     score: str = "thr"
     seed: int = 0
+    resampled: bool = False
 
     @property
     def title(self) -> str:
@@ -88,7 +90,7 @@ class Sweep:
     def _training(self, trained: Configured, seed: int) -> Training:
         """Each seed has a division of its own."""
         pool = part("held_out", share=SHARE, at_most=AT_MOST, seed=seed)
-        return Training(self.dataset, *trained, seed, resampled=False, pool=pool)
+        return Training(self.dataset, *trained, seed, resampled=self.resampled, pool=pool)
 
 
 def sweeps(
@@ -119,6 +121,7 @@ def sweeps(
             (file.alphas or (alpha,))[0],
             file.score or _chosen_by(method),
             seed,
+            file.resampled,
         )
         for method in file.names
     ]
