@@ -2,8 +2,9 @@
 
 python examples/cifar/features.py cifar10-resnet34
 
-Of every training picture there are several views: itself, then changed as the backbone's training
-changes it. Each view is kept as soon as it is done, so a run that was stopped goes on.
+Of every training picture there are several views: itself, then flipped and cropped at random. What
+AutoAugment and cutout make of it is left to backbones: heads trained on that have larger sets for
+pictures as they are. Each view is kept as soon as it is done, so a run that was stopped goes on.
 """
 
 import argparse
@@ -40,16 +41,21 @@ BACKBONES = {
             (16, 7, 28),
             (16, 7, 30),
             (16, 7, 32),
+            (16, 7, 34),
+            (16, 7, 36),
+            (16, 7, 38),
+            (16, 7, 40),
+            (16, 7, 42),
         )
     ],
-    "cifar100-resnet50": ["cifar100-resnet50-w64-s64-e12-seed0"],
+    "cifar100-resnet50": [f"cifar100-resnet50-w64-s64-e48-seed1-held{HELD}-strong"],
 }
 KEPT = 256  # of the 1280 features of ImageNet's network
 VIEWS = {
     "cifar10-resnet34": 5,
     "cifar10-resnet34-long": 5,
     "cifar10-members": 7,
-    "cifar100-resnet50": 2,
+    "cifar100-resnet50": 5,
 }
 
 

@@ -1,5 +1,6 @@
 """The paper's settings and grid: copied right, buildable, and files like any other."""
 
+import json
 import math
 from pathlib import Path
 
@@ -65,6 +66,15 @@ def test_the_thinned_grid_is_what_was_searched(dataset, tmp_path):
     write(tmp_path / "grid.toml", thinned_grid(dataset, ["bel"]), "")
     (sweep,) = sweeps(read(tmp_path / "grid.toml"), dataset, {}, alpha=0.5)
     assert path_of(sweep, Store(RESULTS)).exists()
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "conftr"])
+def test_heads_on_members_were_searched_on_training_sets_drawn_as_their_trials_are(method):
+    (sweep,) = sweeps(thinned_grid("cifar10-members", [method]), "cifar10-members", {}, alpha=0.5)
+    record = json.loads(path_of(sweep, Store(RESULTS)).read_text())
+    assert sweep.resampled
+    settings = settings_of("cifar10-members").only(method)
+    assert record["chosen"].items() <= settings.items()
 
 
 def count(grid):
