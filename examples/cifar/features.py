@@ -4,10 +4,12 @@ python examples/cifar/features.py cifar10-resnet34
 
 Of every training picture there are several views: itself, then flipped and cropped at random. What
 AutoAugment and cutout make of it is left to backbones: heads trained on that have larger sets for
-pictures as they are. Each view is kept as soon as it is done, so a run that was stopped goes on.
+pictures as they are. Each view is kept as soon as a network has seen it, so a run that was stopped
+goes on.
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import efficientnet
@@ -28,24 +30,14 @@ BACKBONES = {
     "cifar10-members": [
         f"cifar10-resnet34-w{width}-s16-e{epochs}-seed{seed}-held{HELD}"
         for width, epochs, seed in (
-            (8, 8, 10),
-            (6, 6, 11),
-            (4, 6, 12),
-            (8, 4, 13),
-            (6, 4, 14),
-            (4, 4, 15),
-            (16, 7, 20),
-            (16, 7, 22),
-            (16, 7, 24),
-            (16, 7, 26),
-            (16, 7, 28),
-            (16, 7, 30),
-            (16, 7, 32),
-            (16, 7, 34),
-            (16, 7, 36),
-            (16, 7, 38),
-            (16, 7, 40),
-            (16, 7, 42),
+            *((16, 7, seed) for seed in range(20, 34, 2)),
+            (16, 14, 60),
+            (12, 16, 61),
+            (16, 14, 62),
+            (16, 14, 69),
+            (16, 14, 68),
+            (12, 16, 64),
+            (12, 16, 67),
         )
     ],
     "cifar100-resnet50": [f"cifar100-resnet50-w64-s64-e48-seed1-held{HELD}-strong"],
@@ -54,24 +46,22 @@ KEPT = 256  # of the 1280 features of ImageNet's network
 VIEWS = {
     "cifar10-resnet34": 5,
     "cifar10-resnet34-long": 5,
-    "cifar10-members": 7,
+    "cifar10-members": 5,
     "cifar100-resnet50": 5,
 }
 
 
 class Encoder:
-    """Features of one backbone, or the logits of several side by side."""
+    """What a backbone makes of pictures: features, or logits where it is one of an ensemble."""
 
-    def __init__(self, paths: list[Path], dataset: data.Dataset):
-        self.networks = [load(path)[0] for path in paths]
+    def __init__(self, path: Path, dataset: data.Dataset, logits: bool):
+        network, _ = load(path)
+        self.say = network if logits else network.features
         self.normalisation = dataset.normalisation
 
     @torch.inference_mode()
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
-        x = as_input(pictures, self.normalisation)
-        if len(self.networks) == 1:
-            return self.networks[0].features(x).numpy()
-        return np.concatenate([network(x).numpy() for network in self.networks], axis=1)
+        return self.say(as_input(pictures, self.normalisation)).numpy()
 
 
 def encoded(encoder, pictures: np.ndarray, view: int) -> np.ndarray:
@@ -107,23 +97,31 @@ def projection(features: np.ndarray, width: int):
     return lambda x: ((x.astype(np.float32) - centre) @ kept_axes).astype(np.float16)
 
 
-def encoder_of(name: str, backbones: Path, dataset: data.Dataset):
-    """What encodes the pictures of a dataset of features."""
+def encoders(name: str, backbones: Path, dataset: data.Dataset) -> Iterator:
+    """What encodes the pictures of a dataset, by name; each is loaded when it is its turn."""
     if name == efficientnet.NAME:
-        return efficientnet.Encoder()
-    return Encoder([backbones / f"{backbone}.safetensors" for backbone in BACKBONES[name]], dataset)
+        yield name, efficientnet.Encoder()
+        return
+    for backbone in BACKBONES[name]:
+        path = backbones / f"{backbone}.safetensors"
+        yield backbone, Encoder(path, dataset, logits=len(BACKBONES[name]) > 1)
 
 
 def make(name: str, backbones: Path, folder: Path) -> None:
     """Every file of a dataset of features."""
     dataset = data.load(name.split("-")[0])
-    encoder = encoder_of(name, backbones, dataset)
     rest = np.concatenate([dataset.x_cal, dataset.x_test])
-    of_rest = kept(folder / "part-rest.npy", lambda: encoded(encoder, rest, 0))
-    views = [
-        kept(folder / f"part-{i}.npy", lambda i=i: encoded(encoder, dataset.x_train, i))
-        for i in range(VIEWS.get(name, 1))
-    ]
+    parts = []  # by network: what it says of calibration and test pictures, then of each view
+    for key, encoder in encoders(name, backbones, dataset):
+
+        def part(words: str, pictures, view: int, key=key, encoder=encoder) -> np.ndarray:
+            return kept(
+                folder / f"part-{key}-{words}.npy", lambda: encoded(encoder, pictures, view)
+            )
+
+        views = [part(str(i), dataset.x_train, i) for i in range(VIEWS.get(name, 1))]
+        parts.append([part("rest", rest, 0), *views])
+    of_rest, *views = (np.concatenate(said, axis=1) for said in zip(*parts, strict=True))
     project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
     y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
     kept(folder / "labels.npy", lambda: y.astype(np.uint8))
