@@ -12,7 +12,7 @@ from conftr.data.named.cifar_features import CIFAR100_IMAGENET
 VIEWS = {
     "cifar10-resnet34": 5,
     "cifar10-resnet34-long": 5,
-    "cifar10-members": 7,
+    "cifar10-members": 5,
     "cifar100-resnet50": 5,
     "cifar100-imagenet": 1,
 }

@@ -17,7 +17,7 @@ from conftr.data.files import File
 from conftr.data.named import cifar10, cifar100
 
 _TRAIN, _CALIBRATION, _TEST = 45_000, 5_000, 10_000
-MEMBERS, HELD = 18, 5_000  # networks of the ensemble; training pictures that none of them has seen
+MEMBERS, HELD = 14, 5_000  # networks of the ensemble; training pictures that none of them has seen
 _HEADER = 128  # bytes of a .npy file before its numbers
 _CLASSES = {"cifar10": cifar10.CLASSES, "cifar100": cifar100.CLASSES}
 _UNCHANGED = Normalisation(np.zeros(1, np.float32), np.ones(1, np.float32))
@@ -82,7 +82,7 @@ def _recipe(
 
 CIFAR10_RESNET34 = _recipe("cifar10-resnet34", "cifar10", views=5, width=32)
 CIFAR10_RESNET34_LONG = _recipe("cifar10-resnet34-long", "cifar10", views=5, width=32)
-CIFAR10_MEMBERS = _recipe("cifar10-members", "cifar10", views=7, width=10 * MEMBERS, held=HELD)
+CIFAR10_MEMBERS = _recipe("cifar10-members", "cifar10", views=5, width=10 * MEMBERS, held=HELD)
 CIFAR100_RESNET50 = _recipe("cifar100-resnet50", "cifar100", views=5, width=512, held=HELD)
 CIFAR100_IMAGENET = _recipe("cifar100-imagenet", "cifar100", views=1, width=256, whitened=True)
 RECIPES = (
