@@ -63,8 +63,8 @@ _ON_CIFAR: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "target_size": (1,),
     },
 }
-# On what members of an ensemble say: the last of three searches for cross-entropy, of which it had the
-# smallest sets, and the second for ConfTr. Larger rates, less decay and more epochs came before.
+# On what members of an ensemble say: of three searches, that with the smallest sets for each.
+# Larger rates, less decay and more epochs came before.
 _ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cross-entropy": {
         "batch_size": (1000, 100),
