@@ -7,7 +7,8 @@ The second shows the most memory that reading, `conftr fit` and `conftr predict`
 files: the peak of all that is resident in a process of its own (VmHWM of Linux), mapped files and
 libraries included, with one thread for products of matrices. Where files are so many that the
 frozen network would take hours, `--stand-in` runs it once and makes up the other features: what is
-kept, read and learned from has the same size.
+kept, read and learned from has the same size. With `--one-model` the model of the fewest files
+predicts for all: other models may hear other members.
 
 Pictures are the first of CIFAR-10's training part, a folder for each class. One division for all:
 a fifth of the pictures tests, the rest is learned from and calibrated on as `conftr fit` does it.
@@ -121,10 +122,11 @@ def main() -> None:
     parser.add_argument("--files", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--side", type=int, default=16, help="pixels of those files")
     parser.add_argument("--stand-in", action="store_true", help="for the frozen network")
+    parser.add_argument("--one-model", action="store_true", help="fitted on the fewest files")
     options = parser.parse_args()
     if options.memory:
         before = _STAND_IN if options.stand_in else ""
-        memory(options.members, options.files, options.side, before)
+        memory(options.members, sorted(options.files), options.side, before, options.one_model)
         return
     RESULTS.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as scratch:
@@ -153,7 +155,9 @@ def run(path: Path, folder: Path, measure: Callable[..., Any], seed: int) -> Non
     print(path, json.dumps(result), flush=True)
 
 
-def memory(members: str, counts: Sequence[int], side: int, before: str = "") -> None:
+def memory(
+    members: str, counts: Sequence[int], side: int, before: str = "", one_model: bool = False
+) -> None:
     """The most memory of processes that read, fit and predict, by number of files.
 
     Args:
@@ -161,13 +165,18 @@ def memory(members: str, counts: Sequence[int], side: int, before: str = "") -> 
         counts: Numbers of files.
         side: Pixels of theirs.
         before: Python that every process runs first.
+        one_model: Whether the first model predicts for all, and no other is fitted.
     """
+    steps = {"read to fit": _READ, "fit": _FIT, "predict": _PREDICT}
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for count in counts:
-            photos, model = folder / str(count), folder / f"{count}-model"
+            photos = folder / str(count)
+            model = folder / f"{counts[0] if one_model else count}-model"
             write_noise(photos, count, side)
-            for what, code in {"read to fit": _READ, "fit": _FIT, "predict": _PREDICT}.items():
+            for what, code in steps.items():
+                if what != "predict" and model.exists():
+                    continue
                 shown = in_process(before + code, photos, model, members, folder / "sets.csv")
                 print(f"{count:,} files of {side} x {side}, {what}: {shown}", flush=True)
 
