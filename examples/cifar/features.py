@@ -107,20 +107,23 @@ def encoders(name: str, backbones: Path, dataset: data.Dataset) -> Iterator:
         yield backbone, Encoder(path, dataset, logits=len(BACKBONES[name]) > 1)
 
 
+def views_by(encoder, place: str, folder: Path, rest: np.ndarray, train: np.ndarray, count: int):
+    """What one network says of calibration and test pictures, then of each view of the others."""
+    of_rest = kept(folder / f"part-{place}-rest.npy", lambda: encoded(encoder, rest, 0))
+    return of_rest, *(
+        kept(folder / f"part-{place}-{i}.npy", lambda i=i: encoded(encoder, train, i))
+        for i in range(count)
+    )
+
+
 def make(name: str, backbones: Path, folder: Path) -> None:
     """Every file of a dataset of features."""
     dataset = data.load(name.split("-")[0])
     rest = np.concatenate([dataset.x_cal, dataset.x_test])
-    parts = []  # by network: what it says of calibration and test pictures, then of each view
-    for key, encoder in encoders(name, backbones, dataset):
-
-        def part(words: str, pictures, view: int, key=key, encoder=encoder) -> np.ndarray:
-            return kept(
-                folder / f"part-{key}-{words}.npy", lambda: encoded(encoder, pictures, view)
-            )
-
-        views = [part(str(i), dataset.x_train, i) for i in range(VIEWS.get(name, 1))]
-        parts.append([part("rest", rest, 0), *views])
+    parts = [
+        views_by(encoder, place, folder, rest, dataset.x_train, VIEWS.get(name, 1))
+        for place, encoder in encoders(name, backbones, dataset)
+    ]
     of_rest, *views = (np.concatenate(said, axis=1) for said in zip(*parts, strict=True))
     project = projection(views[0], KEPT) if name == efficientnet.NAME else np.asarray
     y = np.concatenate([dataset.y_train, dataset.y_cal, dataset.y_test])
