@@ -79,6 +79,28 @@ def test_a_finished_run_is_not_run_again(first_run, finished, no_training):
         run(small(epochs=3), finished)
 
 
+def test_a_record_of_other_data_of_the_name_is_told(first_run, finished, no_training):
+    """Features that were made anew are other data under the same name."""
+    assert run(small(), finished) == first_run[1]
+    assert finished.display.notes == []
+    digits = data.load("digits")
+    changed = replace(digits, x_test=digits.x_test + 1)
+    there = replace(finished, load=lambda _: changed)
+    assert run(small(), there) == first_run[1]
+    (note,) = finished.display.notes
+    assert str(finished.store.path(small())) in note
+    assert first_run[1]["data"]["fingerprint"] in note
+    assert "move the file away to run this" in note
+
+
+def test_data_that_are_not_here_are_not_fetched_for_a_stored_record(first_run, finished):
+    def refuse(name):
+        raise AssertionError("fetched")
+
+    elsewhere = replace(finished, load=refuse, is_here=lambda _: False)
+    assert run(small(), elsewhere) == first_run[1]
+
+
 def test_other_alphas_and_scores_are_measured_without_training(finished, no_training):
     scores = (("APS", conftr.aps),)
     other = replace(small(), evaluation=Evaluation((0.2,), splits=2, scores=scores))

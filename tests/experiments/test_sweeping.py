@@ -29,7 +29,7 @@ from conftr.search.cost import cost
 from conftr.search.settings import Stage, read
 from conftr.search.stages import best_of
 from conftr.search.sweeps import Sweep
-from small_runs import small, without_times
+from small_runs import Steps, small, without_times
 
 SWEEP = Sweep(
     "digits",
@@ -71,6 +71,20 @@ def no_training(monkeypatch):
 def test_calibration_and_test_examples_are_not_looked_at(swept):
     entries = [*swept["stage_1"], *swept["stage_2"]]
     assert all(1 <= entry["inefficiency"] < 10 for entry in entries)
+
+
+def test_a_sweep_of_other_data_of_the_name_is_told(there, swept, no_training):
+    display = Steps()
+    assert run_sweeps([SWEEP], replace(there, display=display)) == [swept]
+    assert display.notes == []
+
+    def fewer(name):
+        digits = poisoned(name)
+        return replace(digits, x_train=digits.x_train[1:], y_train=digits.y_train[1:])
+
+    assert run_sweeps([SWEEP], replace(there, load=fewer, display=display)) == [swept]
+    (note,) = display.notes
+    assert "other data named digits" in note
 
 
 def test_calibration_and_test_examples_are_not_even_there(workspace):

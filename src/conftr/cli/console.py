@@ -50,7 +50,9 @@ def workspace(results: Path, runs: Path, data_dir: Path | None, display: Display
     from conftr.training import use_compilation_cache
 
     use_compilation_cache()
-    return Workspace(Store(results), runs, partial(data.load, data_dir=data_dir), display)
+    load = partial(data.load, data_dir=data_dir)
+    is_here = partial(data.is_here, data_dir=data_dir)
+    return Workspace(Store(results), runs, load, display, is_here=is_here)
 
 
 def lines(quiet: bool) -> Display:

@@ -11,7 +11,7 @@ from conftr.data.dataset import (
 )
 from conftr.data.dataset_recipes import Place
 from conftr.data.errors import DataError
-from conftr.data.library import Availability, available, fetch, load
+from conftr.data.library import Availability, available, fetch, is_here, load
 
 __all__ = [
     "Availability",
@@ -23,6 +23,7 @@ __all__ = [
     "available",
     "centre",
     "fetch",
+    "is_here",
     "labels",
     "load",
     "split",

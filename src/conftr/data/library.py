@@ -83,6 +83,20 @@ def fetch(name: str, *, data_dir: str | Path | None = None, progress: bool = Tru
     return place
 
 
+def is_here(name: str, *, data_dir: str | Path | None = None) -> bool:
+    """Whether a dataset can be loaded without being fetched; never for a name that is not known.
+
+    Args:
+        name: As in `conftr data list`.
+        data_dir: A folder to look in before all others.
+
+    Returns:
+        Whether all of its files are on this machine.
+    """
+    known = (recipe for recipe in RECIPES if recipe.name == name)
+    return any(locate(recipe, data_dir) for recipe in known)
+
+
 def available(*, data_dir: str | Path | None = None) -> tuple[Availability, ...]:
     """Every named dataset, with the place where it lies; nothing is downloaded.
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -31,7 +32,7 @@ from conftr.experiments.pooling import TrainAndPool
 from conftr.experiments.specification import Specification
 from conftr.experiments.store import Record, Store
 from conftr.machine.disk import write_whole
-from conftr.machine.plain_data import build, digest, shared
+from conftr.machine.plain_data import Part, build, digest, shared
 from conftr.machine.progress import SILENT, Display
 from conftr.machine.versions import statement
 from conftr.search.attempts import Evaluation, Training
@@ -61,13 +62,20 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where a run finds its data, keeps its state (so often) and leaves its record."""
+    """Where a run finds its data, keeps its state and leaves its record.
+
+    Attributes:
+        seconds: Between two checkpoints of what is under way.
+        is_here: Whether `load` needs nothing but this machine for a dataset. Where it does, a
+            stored record is compared with the data before it stands for them.
+    """
 
     store: Store
     runs: Path
     load: Callable[[str], data.Dataset] = data.load
     display: Display = SILENT
     seconds: float = 30.0
+    is_here: Callable[[str], bool] = data.is_here
 
 
 class TrainedTrial(NamedTuple):
@@ -95,6 +103,8 @@ def run(specification: Specification, workspace: Workspace, beside: Beside | Non
     """
     known = workspace.store.get(specification)
     if known is not None:
+        path = workspace.store.path(specification)
+        note_other_data(known, path, specification.training, workspace)
         return known
     with warnings_noted(workspace.display.note):
         prepared = prepare(specification.training, workspace.load)
@@ -111,6 +121,27 @@ def run(specification: Specification, workspace: Workspace, beside: Beside | Non
     }
     workspace.store.put(record)
     return record
+
+
+def note_other_data(record: Record, path: Path, training: Training, workspace: Workspace) -> None:
+    """Say so where a stored record is of other data than those here, which have the same name."""
+    theirs = record.get("data", {}).get("fingerprint")
+    if theirs is None or not workspace.is_here(training.dataset):
+        return
+    ours = fingerprint(workspace.load, training.dataset, training.pool)
+    if ours != theirs:
+        workspace.display.note(
+            f"{path} holds what other data named {training.dataset} gave (fingerprint {theirs}; "
+            f"those here have {ours}). It is shown as it is: move the file away to run this on "
+            f"the data that are here."
+        )
+
+
+@cache
+def fingerprint(load: Callable[[str], data.Dataset], dataset: str, pool: Part) -> str:
+    """The fingerprint of the examples of a dataset that train and are evaluated on."""
+    found: str = build(pool)(load(dataset)).fingerprint()
+    return found
 
 
 def prepare(training: Training, load: Callable[[str], data.Dataset]) -> Prepared:

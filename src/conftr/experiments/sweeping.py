@@ -16,11 +16,18 @@ from pathlib import Path
 from typing import Self
 
 from conftr.data import Dataset
-from conftr.experiments.runner import Workspace, circumstances, one_process, prepare
+from conftr.experiments.runner import (
+    Workspace,
+    circumstances,
+    fingerprint,
+    note_other_data,
+    one_process,
+    prepare,
+)
 from conftr.experiments.specification import stored_method
 from conftr.experiments.store import Record, Store, read, write
 from conftr.machine.cluster import HERE, Executor
-from conftr.machine.plain_data import Part, build, digest
+from conftr.machine.plain_data import build, digest
 from conftr.search import settings, stages, text
 from conftr.search.attempts import Attempt
 from conftr.search.held_out import HeldOut, SetSize
@@ -46,19 +53,13 @@ class TrainingRows:
 
     def digest(self, attempt: Attempt) -> str:
         """The digest of those very examples."""
-        return _digest(self.load, attempt.training.dataset, attempt.training.pool)
+        return fingerprint(self.load, attempt.training.dataset, attempt.training.pool)
 
     def only_for(self, attempts: Sequence[Attempt]) -> Self:
         """The datasets of these attempts: those who do the work need none of their own."""
         names = {attempt.training.dataset for attempt in attempts}
         datasets = {name: self.load(name) for name in names}
         return replace(self, load=datasets.__getitem__)
-
-
-@cache
-def _digest(load: Callable[[str], Dataset], dataset: str, pool: Part) -> str:
-    digest: str = build(pool)(load(dataset)).fingerprint()
-    return digest
 
 
 def measurements(workspace: Workspace) -> Measurements:
@@ -89,15 +90,27 @@ def run_sweeps(
 ) -> list[Record]:
     """The record of each sweep, from the store or made now; all of a stage run together."""
     missing, begun = without_record(sweeps, workspace.store), time.monotonic()
+    for sweep in sweeps:
+        path = path_of(sweep, workspace.store)
+        if path.exists():
+            note_other_data(read(path), path, _first(sweep).training, workspace)
     with ExitStack() as locks:
         for sweep in missing:
             locks.enter_context(one_process(workspace.runs / "sweeps" / sweep.name))
-        outcomes = stages.narrow(missing, measurements(workspace), executor, workspace.display)
+        measured = measurements(workspace)
+        outcomes = stages.narrow(missing, measured, executor, workspace.display)
         seconds = {"sweep": time.monotonic() - begun}
         for sweep, outcome in zip(missing, outcomes, strict=True):
-            record = {"sweep": _question(sweep)} | outcome | {"made": circumstances(seconds)}
+            record = {"sweep": _question(sweep)} | outcome
+            record["data"] = {"fingerprint": measured.source.digest(_first(sweep))}
+            record["made"] = circumstances(seconds)
             write(path_of(sweep, workspace.store), record)
     return [read(path_of(sweep, workspace.store)) for sweep in sweeps]
+
+
+def _first(sweep: Sweep) -> Attempt:
+    """The first attempt of a sweep, whose division of the examples tells them from others."""
+    return sweep.attempts(sweep.configurations()[0], sweep.stages[0])[0]
 
 
 def outcome(sweep: Sweep, record: Record) -> Record:
