@@ -99,6 +99,16 @@ def test_sweep_says_its_cost_shows_the_best_and_is_done_once(conftr, tmp_path, m
     assert settings == content["chosen"] | {"model": "linear", "epochs": 1, "batch_size": 400}
 
 
+def test_what_is_typed_stands_before_what_a_grid_says(conftr, tmp_path):
+    (tmp_path / "grid.toml").write_text(GRID)
+    command = ["sweep", "digits", "--grid", "grid.toml", "--methods", "cross-entropy"]
+    typed = conftr(*command, "--model", "mlp:4", "--epochs", "2", "--json")
+    assert typed.exit_code == 0, typed.stderr
+    (content,) = json.loads(typed.stdout)
+    settings = read(tmp_path / content["settings"]).only("cross-entropy")
+    assert (settings["model"], settings["epochs"], settings["batch_size"]) == ("mlp:4", 2, 400)
+
+
 def test_the_papers_settings_are_a_file_that_compare_takes(conftr, tmp_path):
     printed = conftr("reproduce", "--settings", "digits").stdout
     (tmp_path / "digits.toml").write_text(printed)

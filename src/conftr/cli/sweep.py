@@ -178,7 +178,9 @@ def _sweeps(
         lengths, level = (max(1, base["epochs"] // 2), base["epochs"]), (file.alphas or (alpha,))[0]
         equally = equal_budget(file.names, lengths, alpha=level)
         file = replace(equally, score=file.score, resampled=file.resampled)
-    elif not file.shared and not file.by_method:
+    elif file.shared or file.by_method:
+        file = file.changed(**changes)  # what was typed stands before what the grid says
+    else:
         thinned = coarse(file.names, rows=rows, epochs=base["epochs"])
         file = replace(thinned, alphas=file.alphas, score=file.score, resampled=file.resampled)
     if halving is not None:
