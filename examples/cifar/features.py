@@ -38,6 +38,7 @@ BACKBONES = {
             (16, 14, 68),
             (12, 16, 64),
             (12, 16, 67),
+            *((16, 14, seed) for seed in range(70, 74)),
         )
     ],
     "cifar100-resnet50": [f"cifar100-resnet50-w64-s64-e48-seed1-held{HELD}-strong"],

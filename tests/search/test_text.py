@@ -53,6 +53,7 @@ def test_models(file):
     assert text.model("resnet50:64") == part("ResNet", width=64, bottleneck=True)
     assert text.model("views:linear") == part("MLPOfViews", hidden=())
     assert text.model("views:mlp:8x4") == part("MLPOfViews", hidden=(8, 4))
+    assert text.model("members:mlp:8") == part("MLPFromAverage", hidden=(8,))
     assert text.model(f"{file}:net").kind.startswith("mine.py:net@")
 
 
@@ -110,6 +111,7 @@ def test_a_class_stands_for_its_default_value(file):
         (text.model, "mlp:0", "model must be linear, mlp:64x64"),
         (text.model, "resnet:3", "got 'resnet:3'"),
         (text.model, "views:convnet:3", "got 'views:convnet:3'"),
+        (text.model, "members:linear", "members:mlp:64x64 or FILE.py:NAME; got 'members:linear'"),
         (text.augmentation, "flip, turn", "augmentation must be among flip, crop:4"),
         (text.augmentation, "crop:x", "got 'crop:x'"),
         (text.schedule, "slow", "schedule must be one of cosine, constant, steps; got 'slow'"),

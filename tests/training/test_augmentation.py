@@ -166,11 +166,6 @@ def test_a_view_is_drawn_in_training_and_the_first_is_predicted_from():
     )
 
 
-def test_views_need_an_axis_of_their_own():
-    with pytest.raises(ValueError, match=r"inputs must be \(views, ...\)"):
-        MLPOfViews((3,), 2)
-
-
 def test_numbers_that_are_left_out_are_none_and_the_others_count_the_more():
     x = np.ones((200, 50), np.float32)
     changed = np.asarray(LeaveOut(0.75)(KEY, x))

@@ -15,7 +15,6 @@ from conftr.training.models import (
     ConvNet,
     Convolution,
     Dense,
-    MembersAverage,
     Running,
     linear,
 )
@@ -153,13 +152,3 @@ def test_a_model_is_a_value() -> None:
 def test_sizes_that_make_no_network_are_refused(make: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
-
-
-def test_members_are_averaged_in_log_probabilities() -> None:
-    logits = np.random.default_rng(0).normal(size=(5, 1, 6)).astype(np.float32)
-    both, second = MembersAverage((1, 6), 3, (0, 1)), MembersAverage((1, 6), 3, (1,))
-    logs = jax.nn.log_softmax(logits.reshape(5, 2, 3))
-    np.testing.assert_allclose(both.apply({}, (), logits, False)[0], logs.mean(1), rtol=1e-5)
-    np.testing.assert_allclose(second.apply({}, (), logits, False)[0], logs[:, 1], rtol=1e-5)
-    with pytest.raises(ValueError, match=r"members must be some of 0..1; got \(2,\)"):
-        MembersAverage((1, 6), 3, (2,))

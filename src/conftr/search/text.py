@@ -40,6 +40,11 @@ _OF_VIEWS: Mapping[str, Callable[[tuple[int, ...]], Part]] = {
     "linear": lambda _: part("MLPOfViews", hidden=()),
     "mlp": lambda widths: part("MLPOfViews", hidden=widths),
 }
+_OF_MEMBERS: Mapping[str, Callable[[tuple[int, ...]], Part]] = {
+    "mlp": lambda widths: part("MLPFromAverage", hidden=widths),
+}
+# What stands before the kind of a network: what its inputs are.
+_INPUTS = {"views": _OF_VIEWS, "members": _OF_MEMBERS}
 # Augmentations by their kind, from the number after it.
 _AUGMENTATIONS: Mapping[str, Callable[[int | None], Part]] = {
     "flip": lambda _: part("Flip"),
@@ -82,7 +87,8 @@ def model(text: str) -> Part:
 
     Args:
         text: linear, mlp:64x64, convnet:32x64, resnet34:4 or resnet50:64 (channels of the first
-            stage), views:linear or views:mlp:64x64 for examples that are kept in several views, or
+            stage), views:linear or views:mlp:64x64 for examples that are kept in several views,
+            members:mlp:64x64 for views that are logits of members, from whose average it starts, or
             FILE.py:NAME, a function of (inputs, classes).
 
     Returns:
@@ -94,14 +100,14 @@ def model(text: str) -> Part:
     if is_of_file(text):
         described: Part = describe(from_file(text))
         return described
-    of_views = text.startswith("views:")
-    kind, _, sizes = text.removeprefix("views:").partition(":")
+    inputs, _, network = text.partition(":")
+    legal = _INPUTS.get(inputs, _NETWORKS)
+    kind, _, sizes = (network if inputs in _INPUTS else text).partition(":")
     widths = sizes.split("x") if kind != "linear" or sizes else []
-    legal = _OF_VIEWS if of_views else _NETWORKS
     if kind not in legal or not all(w.isdigit() and int(w) for w in widths):
         raise ValueError(
             f"model must be linear, mlp:64x64, convnet:32x64, resnet34:4, resnet50:64, "
-            f"views:linear, views:mlp:64x64 or FILE.py:NAME; got {text!r}."
+            f"views:linear, views:mlp:64x64, members:mlp:64x64 or FILE.py:NAME; got {text!r}."
         )
     return legal[kind](tuple(int(width) for width in widths))
 

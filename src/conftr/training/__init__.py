@@ -21,7 +21,8 @@ from conftr.training.fitting import (
     fit,
     predict_logits,
 )
-from conftr.training.models import MLP, ConvNet, MembersAverage, MLPOfViews, Model
+from conftr.training.heads import MembersAverage, MLPFromAverage, MLPOfViews
+from conftr.training.models import MLP, ConvNet, Model
 from conftr.training.optimisers import SGD, StepDecay, constant, cosine
 from conftr.training.resnets import ResNet, resnet34, resnet50
 from conftr.training.runs import Plan, resample, trial_keys
@@ -43,6 +44,7 @@ __all__ = [
     "InTurn",
     "LeaveOut",
     "LeaveWordsOut",
+    "MLPFromAverage",
     "MLPOfViews",
     "MembersAverage",
     "Model",

@@ -17,7 +17,7 @@ from conftr.data.files import File
 from conftr.data.named import cifar10, cifar100
 
 _TRAIN, _CALIBRATION, _TEST = 45_000, 5_000, 10_000
-MEMBERS, HELD = 14, 5_000  # networks of the ensemble; training pictures that none of them has seen
+MEMBERS, HELD = 18, 5_000  # networks of the ensemble; training pictures that none of them has seen
 _HEADER = 128  # bytes of a .npy file before its numbers
 _CLASSES = {"cifar10": cifar10.CLASSES, "cifar100": cifar100.CLASSES}
 _UNCHANGED = Normalisation(np.zeros(1, np.float32), np.ones(1, np.float32))
