@@ -7,9 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import conftr
-from conftr.classifier import estimator
+from conftr.classifier import estimator_fitting
 from conftr.classifier.cross_conformal import equal_folds
 from conftr.classifier.estimator import ConformalClassifier
+from conftr.classifier.estimator_rows import in_order
 from conftr.classifier.testing import evidence_of
 from conftr.jobs import summary
 from conftr.members import Forest, Logistic
@@ -51,7 +52,7 @@ def test_every_row_is_in_one_fold_but_those_left_over():
 def test_sets_are_those_of_the_function():
     """A classifier of the user's is fitted once a fold, so that it can be done here again."""
     clf = fitted(GaussianNB())
-    folds = equal_folds(clf._in_order(X).one_each(clf.seed_), 5)
+    folds = equal_folds(in_order(clf, X).one_each(clf.seed_), 5)
     true_scores, places, scores = [], [], []
     for i, fold in enumerate(folds):
         model = GaussianNB().fit(X[fold.train], Y[fold.train])
@@ -155,13 +156,13 @@ def test_coverage_is_above_the_promise():
 def test_rows_of_weight_0_train_no_fold(monkeypatch):
     """Neither members nor a head; they calibrate like all others."""
     seen = []
-    before = estimator._stacked
+    before = estimator_fitting._stacked
 
     def stacked(rows, *others):
         seen.append(len(rows.labels))
         return before(rows, *others)
 
-    monkeypatch.setattr(estimator, "_stacked", stacked)
+    monkeypatch.setattr(estimator_fitting, "_stacked", stacked)
     weights = (np.arange(62) % 3 > 0) * 1.0
     ConformalClassifier(members=GaussianNB(), cross_conformal=5, random_state=0).fit(
         X, Y, sample_weight=weights

@@ -2,105 +2,59 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
-from functools import wraps
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
-from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
-from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+from sklearn.utils import _safe_indexing, get_tags  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
-    _check_method_params,
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
-    validate_data,
 )
 
-from conftr import features
-from conftr.classifier import choosing, labels, weights
+from conftr.classifier import estimator_fitting, labels
 from conftr.classifier.calibration import (
-    ALL,
     Calibration,
-    Grouping,
     WeightedCalibration,
-    calibrated,
     grouping,
     warn_of_unseen,
 )
 from conftr.classifier.choosing import Candidate, Tried
-from conftr.classifier.choosing_head import StackTask
 from conftr.classifier.choosing_members import (
     ONE_NETWORK,
-    RequestedMembers,
-    fitted_elsewhere,
     suitable,
 )
-from conftr.classifier.cross_conformal import CrossStack, equal_folds, joined
+from conftr.classifier.cross_conformal import CrossStack
+from conftr.classifier.cross_fitting import LeftOut
 from conftr.classifier.division import (
-    Division,
     Order,
-    Rows,
-    by_number,
-    divide,
-    order,
-    seed_of,
+)
+from conftr.classifier.estimator_rows import (
+    checked,
+    checked_rows,
+    in_order,
+    named_texts,
+    text_columns,
 )
 from conftr.classifier.estimator_settings import (
     MEANT,
     MethodAndSetting,
-    check_cross_conformal,
-    knows_best,
-    of_outputs,
     only_calibrates,
     requested_by,
-    score_of,
 )
-from conftr.classifier.repeats import KnownRows, warn_of_copies, warn_of_unseen_classes
-from conftr.classifier.stack import Answers, logits_of
-from conftr.classifier.stacking import FittedStack, described, fingerprint, fit_stack
+from conftr.classifier.repeats import KnownRows, warn_of_copies
+from conftr.classifier.stack import Answers
 from conftr.classifier.wish_weights import DialPoint
 from conftr.conformal import checks, metrics
-from conftr.conformal.arrays import log_softmax, refuse_masked
+from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
-from conftr.data.pictures import PictureFiles
-from conftr.features import frames
-from conftr.features.frame_columns import FrameColumns
-from conftr.features.texts import as_frame, warn_of_long
-from conftr.machine.cluster import HERE, Executor
-from conftr.machine.rows_on_disk import RowsOnDisk
-from conftr.members import drawing
-from conftr.members.member import Member, MemberRows
-from conftr.members.scikit import AsGiven, Encoded, Scikit
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _whole_or_not_at_all(method: Method) -> Method:
-    """Let a method leave its classifier as it was where it ends early.
-
-    What Ctrl-C or an error interrupts would else answer with the classes of one fit and the members
-    of another, or pass for fitted.
-    """
-
-    @wraps(method)
-    def guarded(clf: ConformalClassifier, *args: Any, **named: Any) -> Any:
-        before = clf.__dict__.copy()
-        try:
-            return method(clf, *args, **named)
-        except BaseException:
-            clf.__dict__ = before
-            raise
-
-    return cast(Method, guarded)
+from conftr.features.texts import warn_of_long
+from conftr.machine.cluster import Executor
+from conftr.members.member import MemberRows
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -169,6 +123,31 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> clf.predict_labels(X_new)                                               # doctest: +SKIP
     [['cat'], ['dog', 'cat'], ...]
     """
+
+    seed_: int
+    score_: Callable[[Any], Any]
+    known_rows_: KnownRows
+    classes_: npt.NDArray[Any]
+    candidates_: tuple[Candidate, ...]
+    tried_: tuple[Tried, ...]
+    dial_: tuple[DialPoint, ...]
+    left_out_: tuple[LeftOut, ...]
+    method_: str
+    why_: str
+    fingerprint_: str | None
+    model_: Any
+    batch_size_: int
+    epochs_: int
+    learning_rate_: float
+    tuning_: dict[str, Any] | None
+    alpha_: float
+    thresholds_: npt.NDArray[Any]
+    n_train_: int
+    n_validation_: int
+    n_calibration_: int
+    n_unseen_: int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
 
     @checks.near_misses(MEANT)
     def __init__(
@@ -254,7 +233,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @alpha.setter
     def alpha(self, value: float) -> None:
         if hasattr(self, "candidates_"):
-            self._serve(value)
+            estimator_fitting.serve(self, value)
         self.__dict__["alpha"] = value
 
     def fit(
@@ -286,92 +265,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The classifier itself.
         """
-        return self._fit(X, y, groups, self.alpha, fit_params, shift=calibration_weights)
-
-    @_whole_or_not_at_all
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any,
-        alpha: float,
-        fit_params: Mapping[str, Any],
-        drawn: Order | None = None,
-        shift: Any = None,
-    ) -> Self:
-        begun = time.monotonic()
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # nothing of an earlier fit stays beside this one
-        checks.one_probability(alpha, "alpha")
-        if self.time_limit is not None:
-            checks.number(self.time_limit, "time_limit", at_least=0)
-        requested = requested_by(self)
-        self.score_ = score_of(self.get_params(deep=False)["score"])
-        X, y = self._checked(X, y, reset=True)
-        by, groups = grouping(groups, len(y))
-        self.seed_ = seed_of(self.random_state)
-        if drawn is None:
-            drawn = self._in_order(X)
-            warn_of_copies(drawn)
-        if shift is not None:
-            shift = known_weights(np.asarray(shift), "calibration_weights", len(y))
-        if self.cross_conformal is not None:
-            check_cross_conformal(self, requested, by, shift)
-            return self._fit_crosswise(X, y, alpha, requested, drawn, fit_params)
-        if only_calibrates(self, requested):
-            weights.refuse(self.class_weight, fit_params)
-            rows = drawn.one_each(self.seed_)
-            division = Division(rows[:0], rows[:0], rows)
-        else:
-            division = self._divide(labels.learn(y)[1], drawn, requested)
-            division = weights.without_zeros(y, division, self.class_weight, fit_params)
-        places = self._learn(X, y, division, requested, (by, groups), drawn, fit_params, begun)
-        warn_of_long(X, self._text_columns())
-        self.n_train_, self.n_validation_ = len(division.train), len(division.validation)
-        held = division.calibration
-        if not only_calibrates(self, requested):
-            warn_of_unseen_classes(y[held], self.classes_)
-            held = held[places[held] >= 0]
-        self.n_unseen_ = len(division.calibration) - len(held)
-        groups, shift = (None if values is None else values[held] for values in (groups, shift))
-        return self._calibrate(_safe_indexing(X, held), y[held], alpha, by, groups, shift)
-
-    def _fit_crosswise(
-        self,
-        X: Any,
-        y: npt.NDArray[Any],
-        alpha: float,
-        requested: RequestedMembers,
-        drawn: Order,
-        fit_params: Mapping[str, Any],
-    ) -> Self:
-        """Fit a stack without each fold of the rows, and calibrate on all of them."""
-        assert self.cross_conformal is not None
-        rows = drawn.one_each(self.seed_)
-        self.classes_, places = labels.learn_from(y, rows)
-        self.known_rows_ = KnownRows.of(drawn, rows)
-        members = None if isinstance(requested, str) else requested
-        fitted, true_scores = [], []
-        for fold in equal_folds(rows, self.cross_conformal):
-            fold_only = Division(fold.train, rows[:0], rows[:0])
-            train = weights.without_zeros(y, fold_only, self.class_weight, fit_params).train
-            given = self._member_rows(X, y, places, train, members, fit_params)
-            task = self._task(ALL, None, train, time.monotonic())
-            fitted.append(_stacked(given, task, members, None, self.executor or HERE))
-            answers = fitted[-1].stack.answers(_safe_indexing(X, fold.held), self.score_)
-            true_scores.append(answers.scores[np.arange(len(fold.held)), places[fold.held]])
-        self._keep(fitted[0], given)
-        crossed = joined([each.stack for each in fitted], true_scores)
-        self.method_ = "cross-conformal"
-        self.tried_: tuple[Tried, ...] = ()
-        self.dial_: tuple[DialPoint, ...] = ()
-        self.why_ = "It was asked for: every row trains, and every row calibrates."
-        kept = Candidate(self.method_, f"{crossed.words}.", None, crossed, crossed.calibration)
-        self.candidates_: tuple[Candidate, ...] = (kept,)
-        self.fingerprint_: str | None = None
-        self.n_train_, self.n_validation_, self.n_unseen_ = len(rows), 0, 0
-        self.n_calibration_ = sum(map(len, true_scores))
-        self._serve(alpha)
+        estimator_fitting.fit(self, X, y, groups, self.alpha, fit_params, shift=calibration_weights)
         return self
 
     def planned_members(self, X: Any, y: Any) -> list[str]:
@@ -388,9 +282,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checks.one_probability(self.alpha, "alpha")
         if requested == ONE_NETWORK:
             return ["one network"]
-        X, y = copy(self)._checked(X, y, reset=True)  # a fitted classifier stays as it is
+        X, y = checked(copy(self), X, y, reset=True)  # a fitted classifier stays as it is
         classes, places = labels.learn(y)
-        rows = MemberRows(X, places, len(classes), texts=self._named_texts())
+        rows = MemberRows(X, places, len(classes), texts=named_texts(self))
         planned = suitable(rows).members if isinstance(requested, str) else requested
         return [member.name for member in planned]
 
@@ -415,7 +309,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The share, between 0 and 1. Rows that trained or calibrated flatter it.
         """
-        X, y = self._checked(X, y, reset=False)
+        X, y = checked(self, X, y, reset=False)
         places = {name: place for place, name in enumerate(self.classes_.tolist())}
         columns = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
         sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
@@ -438,7 +332,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
         return float(metrics.inefficiency(sets))
 
-    @_whole_or_not_at_all
+    @estimator_fitting.whole_or_not_at_all
     def calibrate(
         self,
         X: Any,
@@ -462,7 +356,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "candidates_") and only_calibrates(self, requested_by(self)):
             level = self.alpha if alpha is None else alpha
-            return self._fit(X, y, groups, level, {}, shift=weights)
+            estimator_fitting.fit(self, X, y, groups, level, {}, shift=weights)
+            return self
         check_is_fitted(self)
         if isinstance(self.candidates_[0].stack, CrossStack):
             raise ValueError(
@@ -471,7 +366,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if alpha is not None:
             checks.one_probability(alpha, "alpha")
-        X, y = self._checked(X, y, reset=False)
+        X, y = checked(self, X, y, reset=False)
         before = self.calibration_.by
         if groups is None and before.kind == "column":
             raise ValueError(
@@ -479,7 +374,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f'group of every row, or groups="all" for one threshold.'
             )
         by, groups = grouping(before.kind if groups is None else groups, len(y))
-        drawn = self._in_order(X)
+        drawn = in_order(self, X)
         warn_of_copies(drawn)
         getattr(self, "known_rows_", KnownRows()).warn(drawn)
         rows = drawn.one_each(self.seed_)
@@ -488,7 +383,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y, groups = _safe_indexing(X, rows), y[rows], None if groups is None else groups[rows]
         alpha = self.alpha_ if alpha is None else alpha
         self.n_unseen_ = 0
-        return self._calibrate(X, y, alpha, by, groups, weights)
+        estimator_fitting.calibrate(self, X, y, alpha, by, groups, weights)
+        return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The likeliest class of each row.
@@ -594,250 +490,6 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tags.input_tags.three_d_array = True
         return tags
 
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, npt.NDArray[Any]]:
-        """X as it can be encoded and y as an array of labels, both refused in words."""
-        X = self._checked_rows(X, reset=reset)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        refuse_masked(y, "y")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        labels.check(y)
-        check_classification_targets(y)
-        return X, y
-
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        refuse_masked(X, "X")
-        requested = requested_by(self)
-        if of_outputs(requested):
-            return np.asarray(X)
-        if isinstance(X, RowsOnDisk):
-            return self._checked_rows_on_disk(X, requested, reset=reset)
-        if knows_best(requested):
-            return indexable(_with_columns(X))[0]
-        if isinstance(X, PictureFiles):
-            return X
-        X = as_frame(X)
-        if features.is_frame(X):
-            if reset:
-                self._name_features(frames.names(X))
-            return _with_columns(X)
-        if reset and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        if not reset and hasattr(self, "feature_names_in_"):
-            raise ValueError("X must be a data frame with named columns, as it was in fit.")
-        allowed = {"ensure_all_finite": "allow-nan", "allow_nd": True, "ensure_min_features": 0}
-        return _with_columns(validate_data(self, X, reset=reset, **allowed))
-
-    def _checked_rows_on_disk(
-        self, X: RowsOnDisk, requested: RequestedMembers, *, reset: bool
-    ) -> Any:
-        """Pictures on disk as they are for members that take blocks, and read for all others."""
-        if requested == ONE_NETWORK or knows_best(requested):
-            return self._checked_rows(np.asarray(X), reset=reset)
-        if reset:
-            self.n_features_in_ = X.shape[1]  # as scikit-learn counts those of an array
-        return X
-
-    def _in_order(self, X: Any) -> Order:
-        """The order in which rows are drawn; equal outputs need not be those of equal rows."""
-        if of_outputs(requested_by(self)):
-            return by_number(len(X), self.seed_)
-        return order(X, self.seed_)
-
-    def _divide(self, places: labels.Labels, drawn: Order, requested: RequestedMembers) -> Division:
-        chooses = requested == ONE_NETWORK and isinstance(self.method, str)
-        return divide(
-            places,
-            drawn,
-            alpha=self.alpha,
-            seed=self.seed_,
-            calibration=self.calibration_size,
-            validation=self.validation_size if chooses else 0,
-        )
-
-    def _learn(
-        self,
-        X: Any,
-        y: npt.NDArray[Any],
-        division: Division,
-        requested: RequestedMembers,
-        grouped: tuple[Grouping, Any],
-        drawn: Order,
-        fit_params: Mapping[str, Any],
-        begun: float,
-    ) -> labels.Labels:
-        """Learn from training rows; the place of each label among the classes, -1 if unknown."""
-        learned = np.concatenate([division.train, division.validation])
-        given = (
-            []
-            if isinstance(requested, str)
-            else [member for member in requested if fitted_elsewhere(member)]
-        )
-        if given and len(given) == len(requested):
-            weights.refuse(self.class_weight, fit_params)
-        if given:
-            self.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
-            places = labels.places_or_none(y, self.classes_)
-        else:
-            self.classes_, places = labels.learn_from(y, learned)
-        choosing.shape_weights(self.shape, self.classes_.tolist())  # refused before all else
-        if not given:
-            self.known_rows_ = KnownRows.of(drawn, learned)
-        if requested == ONE_NETWORK:
-            heavier = self._drawn_by_weight(y, division, fit_params)
-            self._learn_network(X, places, heavier, *grouped, begun)
-        else:
-            rows = division.train[places[division.train] >= 0]
-            members = None if isinstance(requested, str) else requested
-            task = self._task(*grouped, rows, begun)
-            weighted = self._member_rows(X, y, places, rows, members, fit_params)
-            in_order, executor = drawn.places[rows], self.executor or HERE
-            self._keep(_stacked(weighted, task, members, in_order, executor), weighted)
-        return places
-
-    def _task(self, by: Grouping, groups: Any, rows: Rows, begun: float) -> StackTask:
-        return StackTask(
-            self.classes_.tolist(),
-            self.alpha,
-            self.score_,
-            self.shape,
-            self.head,
-            by,
-            None if groups is None else groups[rows],
-            self.seed_,
-            math.inf if self.time_limit is None else begun + self.time_limit,
-            self.progress,
-        )
-
-    def _member_rows(
-        self,
-        X: Any,
-        y: npt.NDArray[Any],
-        places: labels.Labels,
-        rows: Rows,
-        members: Sequence[Member] | None,
-        fit_params: Mapping[str, Any],
-    ) -> MemberRows:
-        """What members are fitted on, with weights and what else their `fit` is to be given."""
-        params = dict(_check_method_params(X, dict(fit_params), indices=rows))
-        params.pop("sample_weight", None)
-        if params and not (members and any(isinstance(member, Scikit) for member in members)):
-            raise TypeError(
-                f"fit takes X, y, groups and sample_weight; got {next(iter(params))!r}."
-            )
-        return MemberRows(
-            _safe_indexing(X, rows),
-            places[rows],
-            len(self.classes_),
-            self.classes_,
-            weights.of_training(y, rows, self.class_weight, fit_params),
-            params,
-            self._named_texts(),
-        )
-
-    def _named_texts(self) -> list[str] | None:
-        """The columns that are named as texts; None recognises them."""
-        return [self.texts] if isinstance(self.texts, str) else self.texts
-
-    def _text_columns(self) -> list[str]:
-        """The columns of texts that the classifier has learned from."""
-        return list(getattr(self.candidates_[0].stack.reader, "texts", ()))
-
-    def _keep(self, fitted: FittedStack, rows: MemberRows) -> None:
-        """Keep a stack, those it is compared with, and how it came about."""
-        description = described(fitted, len(rows.labels))
-        self.method_, self.why_ = description.candidates[0].name, description.why
-        self.candidates_, self.tried_ = description.candidates, description.tried
-        self.dial_, self.left_out_ = description.dial, tuple(fitted.left_out)
-        reader = fitted.stack.reader
-        self.fingerprint_ = fingerprint(rows, fitted.stack)
-        columns = reader.columns if isinstance(reader, Encoded) else reader
-        if isinstance(columns, FrameColumns):
-            self._name_features(columns.frame.names)
-        classifier = getattr(fitted.stack.members[0].models[0], "classifier", None)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if isinstance(reader, AsGiven) and hasattr(classifier, name):
-                setattr(self, name, getattr(classifier, name))
-
-    def _learn_network(
-        self,
-        X: Any,
-        places: labels.Labels,
-        division: Division,
-        by: Grouping,
-        groups: Any,
-        begun: float,
-    ) -> None:
-        """Train single networks and keep the best of each kind."""
-        try:
-            from conftr.classifier.learn import learn  # which brings JAX
-        except ModuleNotFoundError as missing:
-            raise _needs_jax(missing) from missing
-
-        until = math.inf if self.time_limit is None else begun + self.time_limit
-        learned = learn(self, X, places, division, by=by, groups=groups, until=until)
-        self.candidates_, self.tried_, self.why_ = learned.candidates, learned.tried, learned.why
-        self.method_, self.model_ = learned.recipe.family, learned.model
-        self.batch_size_, self.epochs_ = learned.batch_size, learned.recipe.epochs
-        self.learning_rate_ = learned.recipe.learning_rate
-        self.fingerprint_, self.tuning_ = learned.fingerprint, learned.tuning
-        self.dial_, self.left_out_ = (), ()
-
-    def _drawn_by_weight(
-        self, y: npt.NDArray[Any], division: Division, fit_params: Mapping[str, Any]
-    ) -> Division:
-        """The rows that train a network, drawn in proportion to their weights if there are any."""
-        for name in fit_params:
-            if name != "sample_weight":
-                raise TypeError(f"fit takes X, y, groups and sample_weight; got {name!r}.")
-        known = weights.of_training(y, division.train, self.class_weight, fit_params)
-        if known is None:
-            return division
-        if self.tune is not None:
-            raise ValueError(
-                "tune must be None where rows or classes have weights: settings are compared on "
-                "training rows that are held out, and a row that is drawn twice would be on both "
-                "sides."
-            )
-        return division._replace(train=drawing.drawn(division.train, known, self.seed_))
-
-    def _name_features(self, names: Sequence[str]) -> None:
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
-
-    def _calibrate(
-        self, X: Any, y: npt.NDArray[Any], alpha: float, by: Grouping, groups: Any, shift: Any
-    ) -> Self:
-        places, names = labels.places(y, self.classes_), self.classes_.tolist()
-        turned = getattr(self, "dial_", ())
-        models = [*self.candidates_, *turned]
-        stacks = [model.stack for model in models]
-        logits = logits_of(stacks, X, self.progress, "calibration rows")
-        known = [
-            calibrated(
-                self.score_(of_model), places, classes=names, by=by, groups=groups, weights=shift
-            )
-            for of_model in logits
-        ]
-        renewed = [
-            replace(model, calibration=calibration)
-            for model, calibration in zip(models, known, strict=True)
-        ]
-        count = len(self.candidates_)
-        self.candidates_, self.dial_ = tuple(renewed[:count]), tuple(renewed[count:])
-        self.n_calibration_ = len(places)
-        self._serve(alpha)
-        return self
-
-    def _serve(self, alpha: float) -> None:
-        """Make sets at this alpha from now on: calibration scores serve any."""
-        self.alpha_ = checks.one_probability(alpha, "alpha")
-        self.thresholds_ = self.calibration_.thresholds(self.alpha_)
-        self.calibration_.warn(self.alpha_)
-
     def _logits(self, X: Any) -> Any:
         check_is_fitted(self)
         logits = self.candidates_[0].stack.logits(self._new_rows(X))
@@ -850,8 +502,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _new_rows(self, X: Any) -> Any:
         """Rows to answer; texts that are not read to their end are told."""
-        X = self._checked_rows(X, reset=False)
-        warn_of_long(X, self._text_columns())
+        X = checked_rows(self, X, reset=False)
+        warn_of_long(X, text_columns(self))
         return X
 
     def _calibration_at(self, weights: Any, n: int) -> Calibration:
@@ -904,38 +556,8 @@ def fit_in_order(
     clf: ConformalClassifier, X: Any, y: Any, groups: Any, drawn: Order
 ) -> ConformalClassifier:
     """`clf.fit(X, y, groups)`, with rows drawn in an order that goes on behind other rows."""
-    return clf._fit(X, y, groups, clf.alpha, {}, drawn)
-
-
-def _with_columns(X: Any) -> Any:
-    """Rows that have columns; what has none is refused in words that scikit-learn looks for too."""
-    shape = getattr(X, "shape", ())
-    if 0 in shape[1:]:
-        raise ValueError(
-            f"X has no columns to tell classes by: 0 feature(s) (shape={tuple(shape)}) while a "
-            f"minimum of 1 is required."
-        )
-    return X
-
-
-def _stacked(
-    rows: MemberRows,
-    task: StackTask,
-    members: Sequence[Member] | None,
-    examples: Any,
-    executor: Executor,
-) -> FittedStack:
-    try:
-        return fit_stack(rows, task, members, examples, executor)
-    except ModuleNotFoundError as missing:
-        raise _needs_jax(missing) from missing
-
-
-def _needs_jax(missing: ModuleNotFoundError) -> ImportError:
-    return ImportError(
-        f"Training takes {missing.name}, which is not here: pip install 'conftr[train]'. "
-        f"Around a fitted classifier, or on outputs of another, nothing has to be trained."
-    )
+    estimator_fitting.fit(clf, X, y, groups, clf.alpha, {}, drawn)
+    return clf
 
 
 def probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -13,6 +13,7 @@ from conftr.classifier.calibration import Grouping
 from conftr.classifier.candidates import Materials, Trained
 from conftr.classifier.choosing import Candidate, Tried
 from conftr.classifier.division import Division, Rows, held_out
+from conftr.classifier.estimator_rows import named_texts
 from conftr.classifier.labels import Labels
 from conftr.classifier.recipes import Recipe
 from conftr.classifier.refining import Search, refine
@@ -155,7 +156,7 @@ def _materials(clf: ConformalClassifier, X: Any, labels: Labels, division: Divis
     """Encoded training and validation examples, and a network for them."""
     n = len(division.train)
     train = _safe_indexing(X, division.train)
-    reader, encoding, inputs = seen_rows(train, clf._named_texts())
+    reader, encoding, inputs = seen_rows(train, named_texts(clf))
     held = _safe_indexing(X, division.validation)
     return Materials(
         reader,

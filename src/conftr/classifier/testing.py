@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from conftr.classifier import labels
 from conftr.classifier.cross_conformal import CrossStack, answers_of
 from conftr.classifier.estimator import ConformalClassifier, probabilities
+from conftr.classifier.estimator_rows import checked
 from conftr.classifier.estimator_settings import score_name
 from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
 from conftr.classifier.wish_weights import DialPoint, mixed
@@ -42,7 +43,7 @@ def evidence_of(
         provenance: As in `Evidence`.
     """
     check_is_fitted(clf)
-    X, y = clf._checked(X_test, y_test, reset=False)
+    X, y = checked(clf, X_test, y_test, reset=False)
     known = labels.known_rows(y, clf.classes_)
     unseen, tested = len(y) - len(known), len(y)
     calibration, shape, names = clf.calibration_, clf.shape, clf.classes_.tolist()
