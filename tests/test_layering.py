@@ -73,6 +73,7 @@ FILES = {
     "training": [
         "compilation",
         "models",
+        "heads",
         "resnets",
         "words",
         "augmentation",

@@ -6,6 +6,7 @@ A head is a linear layer or an MLP on features ("extend"), or on the logits of s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from conftr.conformal.objectives import CrossEntropy
@@ -18,51 +19,69 @@ from conftr.paper.settings import settings_of
 from conftr.search.attempts import Evaluation, Training
 from conftr.search.text import schedule, score
 
-# What a head changes in the settings of its dataset, for all methods, then as printed for one.
-_HEADS: Mapping[str, Mapping[str, Any]] = {
-    "extend": {"model": "views:mlp:128x128"},
-    "linear, learning rate .005": {"learning_rate": 0.005},  # as the authors' code has it
+
+@dataclass(frozen=True)
+class _HeadSettings:
+    """What a head changes in the settings of its dataset, for all methods, then for some.
+
+    Attributes:
+        name: In file names.
+        settings: For all methods.
+        by_method: For one method each.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    by_method: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+_HEADS: Mapping[str, _HeadSettings] = {
+    # As printed.
+    "extend": _HeadSettings(
+        "extend",
+        {"model": "views:mlp:128x128"},
+        {
+            "conftr": {
+                "batch_size": 100,
+                "learning_rate": 0.01,
+                "temperature": 1,
+                "size_weight": 0.005,
+                "target_size": 0,
+            },
+            "conftr-class": {
+                "batch_size": 500,
+                "learning_rate": 0.05,
+                "temperature": 0.1,
+                "size_weight": 0.1,
+                "target_size": 1,
+            },
+        },
+    ),
+    # As the authors' code has it.
+    "linear, learning rate .005": _HeadSettings("slow", {"learning_rate": 0.005}),
     # Both found on images that the network of CIFAR-100 has not seen (results/sweeps).
-    "linear, settings searched": {"batch_size": 500, "learning_rate": 0.05},
-    "linear, with cross-entropy": {
-        "batch_size": 500,
-        "learning_rate": 0.01,
-        "quantile": "nearest:0.02",
-        "cross_entropy_weight": 0.5,
-    },
-    "ensemble, linear": {"model": "views:linear"},
-}
-_IN_FILE_NAMES: Mapping[str, str] = {
-    "extend": "extend",
-    "linear, learning rate .005": "slow",
-    "linear, settings searched": "searched",
-    "linear, with cross-entropy": "and-cross-entropy",
-    "ensemble, linear": "linear",
-}
-_EXTEND: Mapping[str, Mapping[str, Any]] = {
-    "conftr": {
-        "batch_size": 100,
-        "learning_rate": 0.01,
-        "temperature": 1,
-        "size_weight": 0.005,
-        "target_size": 0,
-    },
-    "conftr-class": {
-        "batch_size": 500,
-        "learning_rate": 0.05,
-        "temperature": 0.1,
-        "size_weight": 0.1,
-        "target_size": 1,
-    },
+    "linear, settings searched": _HeadSettings(
+        "searched", {"batch_size": 500, "learning_rate": 0.05}
+    ),
+    "linear, with cross-entropy": _HeadSettings(
+        "and-cross-entropy",
+        {
+            "batch_size": 500,
+            "learning_rate": 0.01,
+            "quantile": "nearest:0.02",
+            "cross_entropy_weight": 0.5,
+        },
+    ),
+    "ensemble, linear": _HeadSettings("linear", {"model": "views:linear"}),
 }
 
 
-def _run(dataset: str, head: str, method: str) -> Specification:
-    changes = dict(_HEADS.get(head, {}))
-    if head == "extend":
-        changes |= _EXTEND.get(method, {})
-    name = f"{method}-{_IN_FILE_NAMES[head]}" if changes else None
-    return run(dataset, method, name=name, settings=changes)
+def _run(dataset: str, words: str, method: str) -> Specification:
+    head = _HEADS.get(words)
+    if head is None:
+        return run(dataset, method)
+    changes = {**head.settings, **head.by_method.get(method, {})}
+    return run(dataset, method, name=f"{method}-{head.name}", settings=changes)
 
 
 def _line(
