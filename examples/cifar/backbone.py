@@ -100,6 +100,8 @@ class Training:
         self.options, self.dataset, self.epoch = options, dataset, 0
         classes, bottleneck = CLASSES[options.dataset], options.layers == 50
         network = ResNet(classes, options.width, options.stem, bottleneck)
+        if options.after:
+            network.load_state_dict(load(options.after)[0].state_dict())
         self.network = network.to(memory_format=torch.channels_last)
         self.optimiser = torch.optim.SGD(
             network.parameters(),
@@ -182,6 +184,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--held", type=int, default=0, help="training pictures, the last ones, never seen"
     )
+    parser.add_argument(
+        "--after", type=Path, help="a file of weights to go on from, the rate rising once more"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--to", type=Path, default=Path("results/backbones"))
     parser.add_argument("--runs", type=Path, default=Path("runs/backbones"))
@@ -195,7 +200,8 @@ def name_of(options: argparse.Namespace) -> str:
         f"-e{options.epochs}-seed{options.seed}"
     )
     held = f"-held{options.held}" if options.held else ""
-    return f"{name}{held}{'-strong' if options.strong else ''}"
+    after = f"-after{load(options.after)[1]['epochs']}" if options.after else ""
+    return f"{name}{after}{held}{'-strong' if options.strong else ''}"
 
 
 def load(path: Path) -> tuple[ResNet, dict]:
@@ -218,6 +224,7 @@ def write(training: Training, options: argparse.Namespace) -> Path:
         if not name.endswith("num_batches_tracked")
     }
     settings = {k: v for k, v in vars(options).items() if k not in ("to", "runs", "threads")}
+    settings["after"] = options.after and options.after.stem
     settings["accuracy"] = accuracy(training.network, training.dataset)
     options.to.mkdir(parents=True, exist_ok=True)
     path = options.to / f"{name_of(options)}.safetensors"

@@ -37,3 +37,21 @@ def test_a_killed_backbone_ends_with_the_same_bits(tmp_path):
     assert "epoch 1 " not in printed
     assert "epoch 4 " in printed
     assert weights(whole) == weights(killed)
+
+
+def test_a_run_after_another_starts_from_its_weights(tmp_path):
+    from killable_backbone import backbone, options, tiny  # which needs torch
+
+    first = backbone.train(options(tmp_path, epochs=1), tiny())
+    second = options(tmp_path, epochs=2, seed=1, after=first)
+    before, settings = backbone.load(first)
+    weights = backbone.Training(second, tiny()).network.state_dict()
+    assert all(weights[name].equal(value) for name, value in before.state_dict().items())
+    written = backbone.train(second, tiny())
+    assert written.name == "cifar10-resnet34-w2-s4-e2-seed1-after1-held20.safetensors"
+    assert backbone.load(written)[1] == settings | {
+        "after": first.stem,
+        "seed": 1,
+        "epochs": 2,
+        "accuracy": backbone.load(written)[1]["accuracy"],
+    }
