@@ -72,7 +72,34 @@ _HEADS: Mapping[str, _HeadSettings] = {
             "cross_entropy_weight": 0.5,
         },
     ),
-    "ensemble, linear": _HeadSettings("linear", {"model": "views:linear"}),
+    # The smallest sets on images that no network has seen (results/sweeps), as the ensemble's MLP.
+    "ensemble, MLP from the average": _HeadSettings(
+        "from-average",
+        {"model": "members:mlp:128x128", "batch_size": 500},
+        {
+            "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
+            "conftr": {
+                "learning_rate": 0.005,
+                "weight_decay": 0.002,
+                "quantile": "nearest:0.02",
+                "temperature": 1,
+                "cross_entropy_weight": 0.2,
+            },
+        },
+    ),
+    "ensemble, linear": _HeadSettings(
+        "linear",
+        {"model": "views:linear", "batch_size": 500},
+        {
+            "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
+            "conftr": {
+                "learning_rate": 0.01,
+                "weight_decay": 0.002,
+                "quantile": "nearest:0.02",
+                "temperature": 0.5,
+            },
+        },
+    ),
 }
 
 

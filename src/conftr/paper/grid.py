@@ -63,27 +63,30 @@ _ON_CIFAR: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "target_size": (1,),
     },
 }
-# On what members of an ensemble say: of three searches, that with the smallest sets for each.
-# Larger rates, less decay and more epochs came before.
+# On what members of an ensemble say: the same for every head, which `--model` names.
 _ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cross-entropy": {
-        "batch_size": (1000, 100),
-        "learning_rate": (0.01, 0.005),
-        "weight_decay": (2e-3, 5e-3),
+        "batch_size": (1000, 500),
+        "learning_rate": (0.02, 0.01, 0.005),
+        "weight_decay": (2e-3, 5e-3, 1e-2, 2e-2),
     },
     "conftr": {
+        "batch_size": (1000, 500),
         "learning_rate": (0.01, 0.005),
         "weight_decay": (5e-4, 2e-3),
-        "temperature": (0.5,),
+        "quantile": ("smooth-sort:0.1", "nearest:0.02"),
+        "temperature": (0.5, 1),
+        "cross_entropy_weight": (0, 0.2),
         "target_size": (0,),
-        "epochs": (25, 50),
     },
 }
 # Where settings are told apart by images that no network has seen, training sets are drawn as those
 # of trials are: what suits all images learns a draw by heart. One training says less of a head than
 # settings differ by: the best are trained again.
-_ON_UNSEEN = ("cifar10-members", "cifar100-resnet50")
-_AGAIN = (Stage(1.0, 1, 4), Stage(1.0, 4, 1))
+_ON_UNSEEN: Mapping[str, tuple[Stage, ...]] = {
+    "cifar10-members": (Stage(1.0, 1, 8), Stage(1.0, 6, 1)),
+    "cifar100-resnet50": (Stage(1.0, 1, 4), Stage(1.0, 4, 1)),
+}
 _MANY = 10**6  # rows: no batch of these is left out
 
 
@@ -100,7 +103,7 @@ def thinned_grid(dataset: str, methods: Sequence[str]) -> SettingsFile:
         grids = {m: {"batch_size": (500,)} | dict(known[m]) for m in methods if m in known}
         file = SettingsFile(by_method=grids)
         if dataset in _ON_UNSEEN:
-            file = replace(file, stages=_AGAIN, resampled=True)
+            file = replace(file, stages=_ON_UNSEEN[dataset], resampled=True)
         return _on(dataset, file)
     (epochs,) = settings_of(dataset).shared["epochs"]
     batches = _BATCHES.get(dataset, (500, 100))
