@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 from conftr import ConformalClassifier, training
-from conftr.classifier import artefact, estimator
+from conftr.classifier import artefact, estimator_fitting
 from conftr.classifier.division import order, seed_of
 from conftr.cli import app
 from conftr.cli.sweep import _next
@@ -50,9 +50,9 @@ def held_out(given_rows, task, monkeypatch):
         seen.append(divide(*args, **named))
         raise KeyboardInterrupt
 
-    divide = estimator.divide
+    divide = estimator_fitting.divide
     with monkeypatch.context() as patch:
-        patch.setattr(estimator, "divide", look)
+        patch.setattr(estimator_fitting, "divide", look)
         with pytest.raises(KeyboardInterrupt):
             fitting.fit(given_rows, task, lambda *_: None)
     parts = fitting.divided(order(given_rows.X, seed_of(task.seed)), task)

@@ -33,7 +33,7 @@ def test_a_method_has_the_settings_that_matter_to_it():
     assert {"quantile", "score", "cross_entropy_weight"} < set(space.names(METHODS["conftr"]))
     assert "temperature" not in space.names(METHODS["cross-entropy"])
     assert "tau" not in space.names(METHODS["conftr"])
-    assert set(space.names(Focal())) == {*RUN, "augmentation", *space.SGD, "gamma", "floor"}
+    assert set(space.names(Focal())) == {*RUN, "augmentation", *space.SGD, "gamma", "floor", "alpha"}
 
 
 def test_the_settings_of_sgd_are_its_fields():
@@ -51,6 +51,11 @@ def test_settings_become_fields():
     assert made.score is conftr.thr_probs
     assert build(plan).optimiser == SGD(0.1, 0.5, schedule=optimisers.constant)
     assert build(space.configured(Focal(), RUN | {"gamma": 1}, 0.2).objective) == Focal(1, 0.1, 0.2)
+
+
+def test_an_objective_may_be_trained_for_another_alpha_than_it_is_measured_at():
+    _, objective, _ = space.configured(METHODS["conftr"], RUN | {"alpha": 0.05}, 0.01)
+    assert build(objective).alpha == 0.05
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,10 @@ _ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "weight_decay": (2e-3, 5e-3, 1e-2, 2e-2),
     },
     "conftr": {
-        "batch_size": (1000, 500),
+        "alpha": (0.01, 0.05),
+        "batch_size": (500,),
         "learning_rate": (0.01, 0.005),
-        "weight_decay": (5e-4, 2e-3),
+        "weight_decay": (5e-4, 2e-3, 1e-2),
         "quantile": ("smooth-sort:0.1", "nearest:0.02"),
         "temperature": (0.5, 1),
         "cross_entropy_weight": (0, 0.2),

@@ -1,7 +1,7 @@
 """Settings in a file: one format for what a sweep tries, what it found, and what trains.
 
 methods = ["conftr", "conftr-class"]    # default: those that have a table below, or the usual ones
-alpha = 0.01                            # or several: the first is trained for, all are measured
+alpha = 0.01                            # or several: all are measured, and the first is trained for
 score = "thr"                           # whose set sizes a sweep compares
 resampled = true                        # whether a sweep draws training sets as trials do
 

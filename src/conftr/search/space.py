@@ -47,9 +47,8 @@ class Configured(NamedTuple):
 
 
 def names(objective: Any) -> tuple[str, ...]:
-    """The settings that make a difference to an objective; alpha is not one, but what is asked."""
-    fields = (name for name in _fields(objective) if name != "alpha")
-    return (*_OF_THE_PLAN, *SGD, *fields, *_held(objective))
+    """The settings that make a difference to an objective."""
+    return (*_OF_THE_PLAN, *SGD, *_fields(objective), *_held(objective))
 
 
 def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
@@ -59,7 +58,7 @@ def configured(objective: Any, settings: Settings, alpha: float) -> Configured:
         objective: before its settings, as `conftr.search.methods.objective_of` gives it.
         settings: `model`, `epochs` and `batch_size`, perhaps `augmentation`, and any others that
             differ from the defaults of `SGD` and of the objective.
-        alpha: what is trained for, if the objective has one.
+        alpha: what is trained for, if the objective has one and settings say no other.
 
     Returns:
         Plain data.
@@ -145,7 +144,7 @@ def _changed(objective: Any, settings: Settings, alpha: float) -> Any:
     named = [name for name in settings if name in _fields(objective)]
     changes = {name: _value(objective, name, settings[name]) for name in named}
     if "alpha" in _fields(objective):
-        changes["alpha"] = alpha
+        changes.setdefault("alpha", alpha)
     for name, place in _held(objective).items():
         held = changes.get(place, getattr(objective, place))
         if name in settings and name in _fields(held):
