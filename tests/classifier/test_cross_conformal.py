@@ -52,7 +52,7 @@ def test_every_row_is_in_one_fold_but_those_left_over():
 def test_sets_are_those_of_the_function():
     """A classifier of the user's is fitted once a fold, so that it can be done here again."""
     clf = fitted(GaussianNB())
-    folds = equal_folds(in_order(clf, X).one_each(clf.seed_), 5)
+    folds = equal_folds(in_order(clf, X, Y).one_each(clf.seed_), 5)
     true_scores, places, scores = [], [], []
     for i, fold in enumerate(folds):
         model = GaussianNB().fit(X[fold.train], Y[fold.train])

@@ -21,6 +21,10 @@ def test_copies_are_counted_in_words():
         warn_of_copies(order(np.tile(ROWS, (3, 1)), 0))
     coincidence = np.random.default_rng(0).integers(0, 3, (1000, 3))
     assert "each counts as a row of its own" in sentence(order(coincidence, 0))
+    common = np.concatenate([ROWS, ROWS[:2], np.zeros((100, 3))])
+    both = sentence(order(common, 0, np.arange(502) % 2))
+    assert "2 rows of 502 repeat others" in both
+    assert "100 rows of 502 hold what stands far more often" in both
 
 
 def test_a_few_copies_are_not_worth_a_warning():
@@ -41,6 +45,14 @@ def test_rows_that_a_model_has_learned_from_are_found_again(monkeypatch, kept):
     assert known.share(drawn.digests) == pytest.approx(0.75, abs=0 if kept > 300 else 0.15)
     with pytest.warns(conftr.CalibrationWarning, match="rows that the model has learned from"):
         known.warn(drawn)
+
+
+def test_what_stands_far_more_often_than_others_is_no_sign():
+    X = np.concatenate([ROWS, np.zeros((100, 3))])
+    drawn = order(X, 0, np.arange(500) % 2)
+    known = KnownRows.of(drawn, np.arange(500))
+    assert known.share(drawn.digests) == 400 / 500
+    assert known.share(drawn.digests[400:]) == 0
 
 
 def test_rows_that_are_equal_by_chance_are_no_sign():

@@ -79,7 +79,7 @@ def test_fit_weighs_the_rows_that_calibrate():
     """Rows that train have no part in it: a weight of theirs changes nothing."""
     clf = ConformalClassifier(members=GaussianNB(), random_state=0)
     first = clf.fit(X, Y, calibration_weights=W).p_values(NEW, weights=W_NEW)
-    held = estimator_fitting._divide(clf, Y, in_order(clf, X), requested_by(clf)).calibration
+    held = estimator_fitting._divide(clf, Y, in_order(clf, X, Y), requested_by(clf)).calibration
     changed = np.full(400, 7.0)
     changed[held] = W[held]
     again = clf.fit(X, Y, calibration_weights=changed).p_values(NEW, weights=W_NEW)

@@ -55,7 +55,7 @@ def held_out(given_rows, task, monkeypatch):
         patch.setattr(estimator_fitting, "divide", look)
         with pytest.raises(KeyboardInterrupt):
             fitting.fit(given_rows, task, lambda *_: None)
-    parts = fitting.divided(order(given_rows.X, seed_of(task.seed)), task)
+    parts = fitting.divided(order(given_rows.X, seed_of(task.seed), given_rows.y), task)
     return {*parts.test, *parts.rest[seen[0].calibration]}
 
 
@@ -82,8 +82,10 @@ def test_nor_does_the_estimator(file, monkeypatch):
     frame = pd.read_csv(file).drop(columns="kind")
     for X in (given_rows.X, frame):
         clf = ConformalClassifier(members=GaussianNB(), random_state=0)
-        monkeypatch.setattr(clf, "_calibrate", lambda X, *_: seen.append(np.asarray(X)))
-        clf.fit(X, given_rows.y)
+        with monkeypatch.context() as patch:
+            look = lambda _, X, *rest: seen.append(np.asarray(X))  # noqa: E731
+            patch.setattr(estimator_fitting, "calibrate", look)
+            clf.fit(X, given_rows.y)
     np.testing.assert_array_equal(*seen)
     ours = given_rows.take(rows_to_learn_from(given_rows, seed=0))
     assert not set(map(tuple, seen[0])) & set(ours.X.rows())

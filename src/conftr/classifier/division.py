@@ -7,13 +7,15 @@ exact. However many are tested and calibrated on, the last 40 % of the order are
 can be compared on them without harm to any fit with the same seed.
 
 Copies of an example have one place in the order, so that no part knows an example of another. They
-train, but one of them alone tests, calibrates or chooses: new examples come once.
+train, but one of them alone tests, calibrates or chooses: new examples come once. What stands far
+more often than other rows, and under several classes, is no copy but an answer that many give: new
+examples give it as often, so each of its rows has a place.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,6 +35,7 @@ _ENOUGH = 5000  # examples for either, unless alpha asks for more
 _PRECISE = 100  # examples beyond the threshold that make calibration precise
 _FEWEST = 100  # examples that can tell models apart
 _HELD_OUT = 0.6  # of the examples at the most test and calibrate
+_OFTEN = 20  # times as often as most rows: nobody copies one row alone so many times
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +47,14 @@ class Order:
         digests: Of what each row holds, (n,).
         copies: How many rows have the place of another.
         twins: How many rows equal another by chance.
+        common: Digests of what rows hold far more often than others, under several classes.
     """
 
     places: Rows
     digests: contents.Digests
     copies: int = 0
     twins: int = 0
+    common: contents.Digests = field(default_factory=lambda: np.zeros(0, np.uint64))
 
     @property
     def examples(self) -> int:
@@ -60,7 +65,8 @@ class Order:
         """The rows behind the first `count` places, and their order."""
         rows = np.flatnonzero(self.places >= count)
         copies = len(rows) - (self.examples - count)
-        return rows, Order(self.places[rows] - count, self.digests[rows], copies, self.twins)
+        places, digests = self.places[rows] - count, self.digests[rows]
+        return rows, Order(places, digests, copies, self.twins, self.common)
 
     def one_each(self, seed: int) -> Rows:
         """A row for each example, in their order; of copies, which may differ in class, any."""
@@ -79,12 +85,14 @@ class Order:
         return self.after(self.most_held_out)[0]
 
 
-def order(x: Any, seed: int) -> Order:
+def order(x: Any, seed: int, y: npt.NDArray[Any] | None = None) -> Order:
     """The order of the n rows of x: a random one, but by what they hold, for each seed.
 
     Args:
         x: as in `conftr.features.rows.digests`.
         seed: of the order. The same rows in another file, or among others, stand in the same order.
+        y: Classes (n,), if they are known. What stands far more often than other rows, and not
+            always under one class, is no copy.
 
     Returns:
         Places, which copies of a row share. Rows that are equal by chance have one each.
@@ -92,10 +100,26 @@ def order(x: Any, seed: int) -> Order:
     keys = contents.digests(x)
     again = _times_before(keys)
     repeated = int(np.count_nonzero(again))
+    common = keys[:0] if y is None or not repeated else _common(keys, y)
+    alone = np.isin(keys, common)
+    others = int(np.count_nonzero(again[~alone]))
     few = (len(keys) - repeated) ** 2 <= len(keys)  # nobody copies each row so many times
-    if repeated and (few or contents.by_chance(x)):
+    if others and (few or contents.by_chance(x, ~alone)):
         return Order(_places(keys + again * contents.STEP, seed), keys, twins=repeated)
-    return Order(_places(keys, seed), keys, copies=repeated)
+    places = _places(keys + np.where(alone, again, 0).astype(np.uint64) * contents.STEP, seed)
+    return Order(places, keys, copies=others, twins=repeated - others, common=common)
+
+
+def _common(keys: contents.Digests, y: npt.NDArray[Any]) -> contents.Digests:
+    """What stands far more often than most rows do, and under several classes."""
+    different, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    often = counts >= _OFTEN * np.median(counts)
+    rows = np.flatnonzero(often[places])
+    several = np.zeros(len(different), bool)
+    first: dict[int, Any] = {}
+    for place, label in zip(places[rows].tolist(), y[rows].tolist(), strict=True):
+        several[place] |= first.setdefault(place, label) != label
+    return different[several]
 
 
 def by_number(n: int, seed: int) -> Order:

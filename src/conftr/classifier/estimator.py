@@ -374,7 +374,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f'group of every row, or groups="all" for one threshold.'
             )
         by, groups = grouping(before.kind if groups is None else groups, len(y))
-        drawn = in_order(self, X)
+        drawn = in_order(self, X, y)
         warn_of_copies(drawn)
         getattr(self, "known_rows_", KnownRows()).warn(drawn)
         rows = drawn.one_each(self.seed_)

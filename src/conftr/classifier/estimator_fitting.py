@@ -110,7 +110,7 @@ def fit(
     by, groups = grouping(groups, len(y))
     clf.seed_ = seed_of(clf.random_state)
     if drawn is None:
-        drawn = in_order(clf, X)
+        drawn = in_order(clf, X, y)
         warn_of_copies(drawn)
     if shift is not None:
         shift = known_weights(np.asarray(shift), "calibration_weights", len(y))

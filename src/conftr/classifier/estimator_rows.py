@@ -81,11 +81,11 @@ def _rows_on_disk(
     return X
 
 
-def in_order(clf: ConformalClassifier, X: Any) -> Order:
+def in_order(clf: ConformalClassifier, X: Any, y: npt.NDArray[Any]) -> Order:
     """The order in which rows are drawn; equal outputs need not be those of equal rows."""
     if of_outputs(requested_by(clf)):
         return by_number(len(X), clf.seed_)
-    return order(X, clf.seed_)
+    return order(X, clf.seed_, y)
 
 
 def named_texts(clf: ConformalClassifier) -> list[str] | None:

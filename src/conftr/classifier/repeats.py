@@ -23,7 +23,11 @@ def sentence(drawn: Order) -> str:
         return (
             f"{_rows(drawn.copies)} of {len(drawn.places):,} repeat others: equal rows stay "
             f"together, and outside training each counts once, as new rows come once."
+            + f" {_common(drawn)}"
+            * bool(len(drawn.common))
         )
+    if len(drawn.common):
+        return _common(drawn)
     if drawn.twins:
         return (
             f"{_rows(drawn.twins)} of {len(drawn.places):,} equal others, no more than chance "
@@ -76,10 +80,10 @@ class KnownRows:
 
     @classmethod
     def of(cls, drawn: Order, rows: Rows) -> KnownRows:
-        """Keep digests of these rows; none where rows are equal by chance, and so tell nothing."""
-        if drawn.twins:
+        """Keep digests of these rows; those of rows that are equal by chance tell nothing."""
+        if drawn.twins and not len(drawn.common):
             return cls()
-        digests = np.unique(drawn.digests[rows])
+        digests = np.setdiff1d(drawn.digests[rows], drawn.common)
         return cls(digests[:_KEPT], len(digests) <= _KEPT)
 
     def share(self, digests: Digests) -> float:
@@ -101,6 +105,14 @@ class KnownRows:
                 CalibrationWarning,
                 stacklevel=4,
             )
+
+
+def _common(drawn: Order) -> str:
+    count = int(np.isin(drawn.digests, drawn.common).sum())
+    return (
+        f"{_rows(count)} of {len(drawn.places):,} hold what stands far more often than other rows, "
+        f"under several classes: they are no copies, and each counts as a row of its own."
+    )
 
 
 def _rows(count: int) -> str:

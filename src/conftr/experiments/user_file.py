@@ -116,4 +116,4 @@ def _training(file: SettingsFile, alpha: float) -> dict[str, Any]:
 
 def rows_to_learn_from(given: UserData, *, seed: int) -> Rows:
     """The rows that `conftr fit` with this seed never tests or calibrates on."""
-    return order(given.X, seed_of(seed)).never_held_out
+    return order(given.X, seed_of(seed), given.y).never_held_out

@@ -55,7 +55,7 @@ def digests(x: Any) -> Digests:
         return _hashed(repr(row).encode() for row in np.asarray(x).tolist())
 
 
-def by_chance(x: Any) -> bool:
+def by_chance(x: Any, rows: npt.NDArray[np.bool_] | None = None) -> bool:
     """Whether rows of x that are equal in every column are so by chance, and no copies.
 
     The columns that tell something are cut into three parts. Of the rows that agree in the first
@@ -67,6 +67,7 @@ def by_chance(x: Any) -> bool:
     Args:
         x: as in `digests`. Equal pictures, and equal rows of anything but numbers and categories,
             are copies.
+        rows: Which of the rows are judged, (n,); None: all.
 
     Returns:
         True where chance explains three tenths of the pairs of equal rows or more.
@@ -83,7 +84,10 @@ def by_chance(x: Any) -> bool:
     columns = np.flatnonzero(varied)
     if len(columns) == 1 and frames.is_frame(x):
         return not _are_sentences(frames.opened(x), int(columns[0]))
-    return len(columns) < 2 or any(_explained(thirds) for thirds in _cut(x, columns))
+    judged = slice(None) if rows is None else rows
+    return len(columns) < 2 or any(
+        _explained([third[judged] for third in thirds]) for thirds in _cut(x, columns)
+    )
 
 
 def mixed(keys: Digests) -> Digests:

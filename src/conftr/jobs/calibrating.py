@@ -102,7 +102,8 @@ def calibrate_saved(
         before = evidence_of(clf, given.X, given.y, groups=given.groups)
     is_outputs = clf.candidates_[0].stack.of_outputs
     seed = seed_of(task.seed)
-    division = divided(by_number(len(given.y), seed) if is_outputs else order(given.X, seed), task)
+    drawn = by_number(len(given.y), seed) if is_outputs else order(given.X, seed, given.y)
+    division = divided(drawn, task)
     fresh = given.take(division.rest[division.drawn.one_each(seed)])
     groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
     clf.calibrate(fresh.X, fresh.y, clf.alpha_ if alpha is None else alpha, groups)

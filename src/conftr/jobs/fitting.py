@@ -78,7 +78,7 @@ def fit(
         progress: As in `ConformalClassifier`.
         announce: Told what is going to be fitted.
     """
-    drawn = order(given.X, seed_of(task.seed))
+    drawn = order(given.X, seed_of(task.seed), given.y)
     division = divided(drawn, task)
     _check_held_out(drawn, len(division.test), task.clf.alpha)
     learned, test = given.take(division.rest), given.take(division.test)
