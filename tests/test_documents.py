@@ -6,6 +6,7 @@ import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from pydoc import locate
 
 import pytest
 from typer.main import get_command
@@ -135,6 +136,20 @@ def test_the_readme_says_what_was_measured():
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert f"hold both from {mixed[0]} to {mixed[1]}" in readme
     assert f"the mean set from {plain} to {size} classes" in readme
+
+
+# A module of the reference, and the names of it that the page explains, if not all.
+EXPLAINED = re.compile(
+    r"^::: (\S+)\n(?: +options:\n +members:([\s\S]*?)\n(?=\n|\Z))?", re.MULTILINE
+)
+
+
+def test_names_in_the_documents_are_those_of_the_code():
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/api/*.md")]:
+        names = {*re.findall(r"`(conftr(?:\.\w+)+)", page.read_text())} - {"conftr.name"}
+        for module, members in EXPLAINED.findall(page.read_text()):
+            names |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", members))}
+        assert {name for name in names if locate(name) is None} == set(), page.name
 
 
 def test_links_lead_somewhere():
