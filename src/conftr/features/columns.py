@@ -33,8 +33,8 @@ class Numbers:
     """d columns of numbers: (x - shift) * scale, with `fill` for what is missing.
 
     Attributes:
-        scale: What numbers are divided by; 0 for a constant column: it tells nothing, and other
-            values later must not either.
+        scale: One over the standard deviation, by which numbers are multiplied; 0 for a constant
+            column, so that other values later have no effect.
         gaps: The columns that lack numbers in training; each gets an indicator.
     """
 

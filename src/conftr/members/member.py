@@ -115,7 +115,7 @@ class FittedModel(Protocol):
     """One fitted model.
 
     Attributes:
-        kind: Names the function that loads it.
+        kind: Names the module that loads it, as `conftr.members.loading` finds it.
         words: What it is, for people.
     """
 
