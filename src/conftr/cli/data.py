@@ -10,7 +10,7 @@ from conftr.cli.console import DataDir, Quiet, errors_in_words
 
 
 def show(data_dir: DataDir = None) -> None:
-    """Every dataset by name, and where it lies or how it can be got."""
+    """List every dataset, and where it lies or how to get it."""
     with errors_in_words():
         from conftr import data
 

@@ -19,7 +19,7 @@ def demo(
     ),
     quiet: Quiet = False,
 ) -> None:
-    """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
+    """Fit handwritten digits, with a wish about their sets: a model and a report in a minute."""
     command = f"conftr fit digits --alpha 0.005 --separate '{_SIDES}' --out {out}"
     if not quiet:
         typer.echo(command, err=True)

@@ -21,7 +21,8 @@ def export(
     default: Annotated[
         bool,
         typer.Option(
-            help="Give the input `thresholds` a default; JavaScript can use it only without."
+            help="Make the threshold an optional input with a default. JavaScript runtimes cannot "
+            "set an input that has a default: use --no-default for them."
         ),
     ] = True,
     rows: Annotated[
@@ -29,7 +30,8 @@ def export(
         typer.Option(help="Rows to compare the file with the model on.", show_default="made up"),
     ] = None,
     data_license: Annotated[
-        str | None, typer.Option("--license", help="Of the data, for the file's metadata.")
+        str | None,
+        typer.Option("--license", help="License of the data, written into the file's metadata."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

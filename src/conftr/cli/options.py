@@ -57,7 +57,11 @@ Head = Annotated[
     HeadOption, typer.Option(help="How members are combined; auto keeps the smaller sets.")
 ]
 MethodOption = Annotated[
-    Method, typer.Option(help="How one network is trained; other than auto, there is but one.")
+    Method,
+    typer.Option(
+        help="How to train a single network. Any value but auto trains one network in place of "
+        "several members."
+    ),
 ]
 Settings = Annotated[
     Path | None,
@@ -163,7 +167,7 @@ TestShare = Annotated[
         show_default="a fifth, at most 10,000 rows",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of all that is random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed for everything random.")]
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder for the model and its report.", show_default="FILE-conftr"),

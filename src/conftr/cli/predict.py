@@ -65,7 +65,7 @@ def predict(
     as_json: opt.AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """The set of every row of a file, in order: classes, their number, probabilities.
+    """Write the set of every row of a file, in order: classes, their number, probabilities.
 
     Where FILE has the true classes too, the share of sets that hold them is told.
     """
