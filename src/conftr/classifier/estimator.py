@@ -88,8 +88,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kind of members. Where pairs to avoid or to separate have no weight, it is found: the
             fewest mixed sets, on out-of-fold answers, where sets are at most 3 % larger.
         method: How a single network is trained: "cross-entropy", "conftr", an objective such as
-            `conftr.ConfTr(...)`, or "auto": train both, and by `conftr.RWCE()`, and keep what has
-            the smallest sets on validation data, cross-entropy if in doubt.
+            `conftr.ConfTr(...)`, or "auto": train by cross-entropy, by `conftr.RWCE()` and by
+            `conftr.ConfTr`, and keep what has the smallest sets on validation data, cross-entropy
+            if in doubt.
         class_weight: In training, a weight for each class by its name, or "balanced"; calibration
             counts every row once.
         model: Of a single network: widths of hidden layers, such as (64, 64), or a function of
