@@ -1,4 +1,4 @@
-"""What a fitted classifier, and those it was compared with, show on examples they never saw."""
+"""Test a fitted classifier: its answers on test rows, gathered as `Evidence`."""
 
 from __future__ import annotations
 
