@@ -146,19 +146,22 @@ def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
 
 
 def show(
-    clf: ConformalClassifier, test: UserData, task: FitTask, more: Mapping[str, Any] | None = None
+    clf: ConformalClassifier,
+    test: UserData,
+    task: FitTask,
+    more_provenance: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 
     Args:
-        more: More of that.
+        more_provenance: Entries to add to the record of where the classifier comes from.
     """
     # Single networks tell of what was tried in their words.
     stacked = clf.candidates_[0].stack.head is not None
     measured = {candidate.name: candidate.inefficiency for candidate in clf.tried_ if stacked}
     provenance = {
         **test.origin,
-        **(more or {}),
+        **(more_provenance or {}),
         "rows": _rows(clf, len(test.y)),
         "seed": task.seed,
         "method": clf.method_,
