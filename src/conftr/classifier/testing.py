@@ -99,7 +99,7 @@ def _price(
         return ()
     points = []
     for turned_point, standing in zip(turned, standings, strict=True):
-        sets = evidence.made(standing, evidence.alpha)
+        sets = evidence.sets_at(standing, evidence.alpha)
         share, size = mixed(sets, evidence.labels, evidence.unwanted), sets.sum(axis=1).mean()
         points.append(
             PricePoint(turned_point.point.weight, share, float(size), turned_point.chosen)

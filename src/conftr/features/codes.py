@@ -55,10 +55,10 @@ class Columns:
         return {"kind": "columns", "width": self.width}
 
 
-Matrix = Columns | FrameColumns | TextColumns | Images | FrozenPictures
+RowReader = Columns | FrameColumns | TextColumns | Images | FrozenPictures
 
 
-def learn(x: Any, texts: Sequence[str] | None = None) -> Matrix:
+def learn(x: Any, texts: Sequence[str] | None = None) -> RowReader:
     """How training rows are read: a data frame, an array (n, d), images (n, h, w, ...), or files.
 
     Args:
@@ -77,7 +77,7 @@ def learn(x: Any, texts: Sequence[str] | None = None) -> Matrix:
     return encoding if isinstance(encoding, Images) else Columns.learn(x)
 
 
-def from_json(data: Json) -> Matrix:
+def from_json(data: Json) -> RowReader:
     """The reader of rows that was written as this."""
     if data["kind"] == "columns":
         return Columns(int(data["width"]), {})

@@ -17,11 +17,9 @@ from conftr.data.pictures import PictureFiles
 from conftr.features import frames
 from conftr.features.columns import Encoded, Json, Numbers
 from conftr.features.frames import Frame, is_frame
-from conftr.machine.rows_on_disk import RowsOnDisk
+from conftr.machine.rows_on_disk import RowShape, RowsOnDisk
 
 __all__ = ["Array", "Encoding", "Frame", "Images", "from_json", "is_frame", "learn"]
-
-Shape: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +31,7 @@ class Array:
     scale = 1.0
 
     @property
-    def inputs(self) -> Shape:
+    def inputs(self) -> RowShape:
         """The shape of one encoded row."""
         return (self.numbers.width,)
 
@@ -57,7 +55,7 @@ class Images:
         of_bytes: Whether pixels were bytes, as those of picture files are.
     """
 
-    inputs: Shape
+    inputs: RowShape
     normalisation: Normalisation
     of_bytes: bool = False
 

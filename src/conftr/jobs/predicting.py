@@ -17,7 +17,7 @@ from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.stack import Answers, Stack
 from conftr.data import DataError
-from conftr.data.pictures import SMALL, Shape
+from conftr.data.pictures import SMALL, PictureShape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns
 from conftr.features.encoding import Images
@@ -132,7 +132,7 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     return Inputs(names, names)
 
 
-def _pictures_of(stack: Stack) -> Shape | None:
+def _pictures_of(stack: Stack) -> PictureShape | None:
     """(height, width, channels) that a stack takes of picture files; None if it takes none."""
     for member in stack.members:
         if isinstance(member.reader, FrozenPictures):

@@ -97,7 +97,7 @@ class MemberRows:
         return rows_read
 
     @cached_property
-    def reader(self) -> codes.Matrix:
+    def reader(self) -> codes.RowReader:
         """How rows are read, learned once for all members."""
         return codes.learn(self.X, self.texts)
 
