@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
-from conftr.classifier import repeats
+from conftr.classifier import estimator_fitting, repeats
 from conftr.classifier.choosing_members import AUTO
 from conftr.classifier.cross_fitting import FOLDS
 from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
-from conftr.classifier.estimator import ConformalClassifier, fit_in_order
+from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
@@ -90,7 +90,7 @@ def fit(
     announce(_plan(task.clf, learned))
     clf = clone(task.clf).set_params(progress=progress)
     groups = "class" if task.by_class else learned.groups
-    fit_in_order(clf, learned.X, learned.y, groups, division.drawn)
+    estimator_fitting.fit(clf, learned.X, learned.y, groups, clf.alpha, {}, division.drawn)
     return Result(clf, show(clf, test, task), division.notes)
 
 
