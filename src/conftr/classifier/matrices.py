@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import jax.numpy as jnp
 import numpy as np
 
+from conftr.classifier.recipes import trained_alpha
 from conftr.conformal.objectives import ConfTr
 from conftr.conformal.quantile import CalibrationWarning, Nearest
 from conftr.members.member import Fold, Numbers
@@ -28,7 +29,6 @@ _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
 _DECAY = 100.0  # over the number of rows, of A and b: a head stays near the members
-_BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ def _kept(
 
 def _objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
     """Conformal training beside cross-entropy; a batch too small for alpha trains for a larger."""
-    trained = max(alpha, min(0.5, 2 * _BEYOND / batch_size))
+    trained = trained_alpha(alpha, batch_size)
     return ConfTr(
         trained,
         quantile=Nearest(min(1.0, 2 * trained)),
