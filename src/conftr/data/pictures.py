@@ -24,7 +24,7 @@ from conftr.data.errors import DataError
 Pixels: TypeAlias = npt.NDArray[np.uint8]  # (..., height, width, channels)
 PictureShape: TypeAlias = tuple[int, ...]
 
-_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 SMALL = 64  # pixels of the longer side up to which networks of our own learn from pixels
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _MOST_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb: a quarter of a gigabyte
@@ -89,7 +89,7 @@ def _again(path: Path, shape: PictureShape) -> Pixels:
 
 def is_picture(name: str) -> bool:
     """Whether a file is a picture, by its name."""
-    return name.lower().endswith(_SUFFIXES)
+    return name.lower().endswith(SUFFIXES)
 
 
 def looked_at(path: Path) -> Look:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -103,12 +104,13 @@ def listed_column(path: Path, column: pl.Series, labels: pl.Series | None = None
     return Listed(paths, shown.alias(COLUMN), empty if labels is None else labels)
 
 
-def column_of_paths(frame: pl.DataFrame, but: Collection[str | None] = ()) -> str | None:
+def column_of_paths(frame: pl.DataFrame) -> str | None:
     """The column of a table that holds paths of pictures, by the endings of its texts."""
+    endings = "|".join(map(re.escape, pictures.SUFFIXES))
     for column in frame.iter_columns():
-        if column.dtype == pl.String and column.name not in but:
+        if column.dtype == pl.String:
             known = column.drop_nulls()
-            ending = known.str.to_lowercase().str.contains(r"\.(png|jpe?g|webp)\s*$")
+            ending = known.str.to_lowercase().str.contains(rf"({endings})\s*$")
             if 0 < _MOSTLY * len(known) <= ending.sum():
                 return column.name
     return None
