@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, errors_in_words, lines, unless_written, warnings_as_notes
+from conftr.cli.console import errors_in_words, lines, unless_written, warnings_as_notes
 from conftr.cli.finishing import paragraph
 
 
@@ -33,7 +33,7 @@ def export(
         str | None,
         typer.Option("--license", help="License of the data, written into the file's metadata."),
     ] = None,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a saved model as ONNX: from raw rows to sets, without Python.
 

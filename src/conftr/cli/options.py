@@ -175,6 +175,23 @@ Out = Annotated[
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Write into --out even if it holds something.")
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
+]
+Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
+Runs = Annotated[
+    Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Spread the work over a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for "
+        "worker processes on this machine.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
 
 
