@@ -20,9 +20,9 @@ from conftr.features import frames
 from conftr.features.bins import Binned
 from conftr.features.codes import Columns
 from conftr.features.columns import FARTHEST, Levels, Numbers
-from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frames import Frame
+from conftr.features.images import Images
 from conftr.features.spread import Spread
 from conftr.members.scikit import AsGiven
 

@@ -10,7 +10,7 @@ from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.inputs import binned, spread
 from conftr.exporting.trees import of_known
 from conftr.features.bins import Binned
-from conftr.features.encoding import Images
+from conftr.features.images import Images
 from conftr.members.logistic import LinearModel
 
 

@@ -14,8 +14,8 @@ from conftr.conformal.scores import LOWEST_LOG
 from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.inputs import read
-from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.members.boosted import BoostedTrees
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.forest import Trees

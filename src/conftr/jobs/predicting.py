@@ -20,9 +20,9 @@ from conftr.data import DataError
 from conftr.data.pictures import SMALL, PictureShape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns
-from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.features.text_columns import NgramColumns, TextColumns, WordColumns
 from conftr.features.texts import long_texts, long_texts_sentence
 from conftr.jobs import answers

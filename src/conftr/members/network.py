@@ -19,7 +19,7 @@ from conftr.conformal.objectives import CrossEntropy
 from conftr.data.dataset import Normalisation
 from conftr.features import codes
 from conftr.features.bins import Binned
-from conftr.features.encoding import Images
+from conftr.features.images import Images
 from conftr.features.spread import Spread
 from conftr.features.text_columns import TextColumns, WordColumns
 from conftr.features.word_vectors import NOTHING, STEP
