@@ -33,7 +33,14 @@ def test_a_method_has_the_settings_that_matter_to_it():
     assert {"quantile", "score", "cross_entropy_weight"} < set(space.names(METHODS["conftr"]))
     assert "temperature" not in space.names(METHODS["cross-entropy"])
     assert "tau" not in space.names(METHODS["conftr"])
-    assert set(space.names(Focal())) == {*RUN, "augmentation", *space.SGD, "gamma", "floor", "alpha"}
+    assert set(space.names(Focal())) == {
+        *RUN,
+        "augmentation",
+        *space.SGD,
+        "gamma",
+        "floor",
+        "alpha",
+    }
 
 
 def test_the_settings_of_sgd_are_its_fields():
