@@ -80,7 +80,7 @@ def stacked(members: str, seed: int) -> Callable[..., dict[str, Any]]:
         shown = evidence_of(clf, test.X, test.y)
         (kept, *_), y = shown.candidates, shown.labels
         by_name: dict[str, Any] = {
-            str(alpha): sizes(shown.made(kept.standing, alpha), y) for alpha in ALPHAS
+            str(alpha): sizes(shown.sets_at(kept.standing, alpha), y) for alpha in ALPHAS
         }
         accuracy = float((kept.probabilities.argmax(1) == y).mean())
         return by_name | {"accuracy": accuracy, "chosen": clf.candidates_[0].words, "why": clf.why_}

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ import pytest
 import conftr
 
 SOURCE = Path(conftr.__file__).parent
+PAGE = SOURCE.parents[1] / "docs" / "design.md"
 # Reading order: a room may import only from those above it, a file of these rooms only from the
 # files above it.
 ROOMS = [
@@ -37,7 +39,6 @@ FILES = {
     "conformal": [
         "arrays",
         "values",
-        "stateful",
         "shown_names",
         "checks",
         "sorting",
@@ -45,6 +46,7 @@ FILES = {
         "masses",
         "scores",
         "batch",
+        "stateful",
         "direct",
         "sets",
         "p_values",
@@ -73,9 +75,9 @@ FILES = {
     "training": [
         "compilation",
         "models",
-        "heads",
         "resnets",
         "words",
+        "heads",
         "augmentation",
         "autoaugment",
         "optimisers",
@@ -87,11 +89,11 @@ FILES = {
     ],
     "machine": [
         "cores",
+        "threads",
         "disk",
         "rows_on_disk",
         "digests",
         "versions",
-        "threads",
         "table",
         "progress",
         "names",
@@ -104,28 +106,28 @@ FILES = {
         "space",
         "settings",
         "grids",
-        "attempts",
         "held_out",
-        "tuning",
-        "sweeps",
+        "attempts",
         "measurements",
+        "sweeps",
         "stages",
         "cost",
+        "tuning",
     ],
     "experiments": [
-        "pooling",
         "specification",
         "store",
+        "pooling",
+        "defaults",
         "statistics",
         "runner",
-        "ensembles",
-        "averages",
         "cluster_trials",
-        "defaults",
         "comparison",
         "comparison_table",
-        "user_file",
         "sweeping",
+        "user_file",
+        "ensembles",
+        "averages",
     ],
 }
 HEAVY = ["jax", "torch", "sklearn", "altair", "scipy", "polars", "equinox", "typer"]
@@ -221,10 +223,25 @@ def test_the_house_is_all_there():
 
 @pytest.mark.parametrize("room", [*ROOMS, "data/user_files"])
 def test_the_page_on_the_house_names_every_file(room):
-    page = (SOURCE.parents[1] / "docs" / "design.md").read_text()
-    table = page.partition(f"| `{room.partition('/')[0]}/` | what |")[2].partition("\n\n")[0]
+    table = table_of(room.partition("/")[0])
     files = {path.name for path in (SOURCE / room).glob("*.py") if "__" not in path.name}
     assert {file for file in files if f"`{file}`" not in table} == set()
+
+
+@pytest.mark.parametrize("room", [room for room in FILES if "/" not in room])
+def test_the_page_on_the_house_names_files_in_their_order(room):
+    assert re.findall(r"`(\w+)\.py`", table_of(room)) == FILES[room]
+
+
+def test_the_page_on_the_house_names_rooms_in_their_order():
+    first_table = PAGE.read_text().partition("| room | what |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)/`", first_table, re.MULTILINE) == ROOMS
+    tables = re.findall(r"^\| `(\w+)/` \| what \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(tables, key=ROOMS.index) == tables
+
+
+def table_of(room):
+    return PAGE.read_text().partition(f"| `{room}/` | what |")[2].partition("\n\n")[0]
 
 
 def test_no_file_has_the_name_of_two_others():

@@ -26,11 +26,12 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import conftr
+from conftr.classifier import estimator_fitting
 from conftr.classifier import learn as learning
 from conftr.classifier.calibration import ALL, Grouping
 from conftr.classifier.choosing import CONFORMAL, CROSS_ENTROPY, RANKED, WISHED
 from conftr.classifier.division import divide, order
-from conftr.classifier.estimator import ConformalClassifier, fit_in_order
+from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.testing import evidence_of
 from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.scikit import AsGiven
@@ -404,7 +405,8 @@ def test_calibration_examples_neither_train_nor_choose(auto):
     x, y = X.copy(), Y.copy()
     y[held] = RNG.permutation(y[held])
     x[held] = RNG.normal(size=x[held].shape)
-    other = fit_in_order(clone(auto), x, y, None, order(X, auto.seed_))
+    other = clone(auto)
+    estimator_fitting.fit(other, x, y, None, other.alpha, {}, order(X, auto.seed_))
     assert_same_models(auto, other)
     assert other.thresholds_ != auto.thresholds_
 

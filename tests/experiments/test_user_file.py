@@ -80,12 +80,11 @@ def test_nor_does_the_estimator(file, monkeypatch):
     """Which takes up by hand what a sweep has found; from a table of any library."""
     given_rows, seen = read(file, Roles("kind")), []
     frame = pd.read_csv(file).drop(columns="kind")
+    monkeypatch.setattr(
+        estimator_fitting, "calibrate", lambda _, X, *__: seen.append(np.asarray(X))
+    )
     for X in (given_rows.X, frame):
-        clf = ConformalClassifier(members=GaussianNB(), random_state=0)
-        with monkeypatch.context() as patch:
-            look = lambda _, X, *rest: seen.append(np.asarray(X))  # noqa: E731
-            patch.setattr(estimator_fitting, "calibrate", look)
-            clf.fit(X, given_rows.y)
+        ConformalClassifier(members=GaussianNB(), random_state=0).fit(X, given_rows.y)
     np.testing.assert_array_equal(*seen)
     ours = given_rows.take(rows_to_learn_from(given_rows, seed=0))
     assert not set(map(tuple, seen[0])) & set(ours.X.rows())

@@ -20,6 +20,7 @@ def result(score, mean, std=None):
 
 RECORD = {
     "failed": 1,
+    "specification": {"trials": 3},
     "results": [result("THR", 2.1, 0.01), result("APS", 2.5, 0.02)],
     "average": [result("THR", 2.0), result("APS", 2.2)],
     "head": [result("THR", 1.9), result("APS", 2.1)],
@@ -50,7 +51,7 @@ def test_a_line_has_single_networks_their_average_and_a_head(tmp_path):
     (table,) = tables(Store(tmp_path), lambda path: path.stem)
     (line,) = table.cells
     assert line == [
-        "cross-entropy-tuned (1 of 5 failed)",
+        "cross-entropy-tuned (1 of 3 failed)",
         "2.100 ± 0.010",
         "2.500 ± 0.020",
         "2.400 ± 0.020",

@@ -10,17 +10,18 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
 from conftr.classifier import deadlines
+from conftr.classifier.cross_fitting import Report
 from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.recipes import Recipe
 from conftr.conformal.quantile import CalibrationWarning
-from conftr.features.codes import Matrix
+from conftr.features.codes import RowReader
 from conftr.members.member import FittedMember
 from conftr.members.network import Encoding, TrainedNetwork, filled, in_blocks, normalisation
 from conftr.training import (
@@ -35,8 +36,6 @@ from conftr.training import (
     trial_keys,
 )
 from conftr.training.models import Model
-
-Report: TypeAlias = Callable[[str, int, int], None]
 
 
 class Trained(NamedTuple):
@@ -55,7 +54,7 @@ class Materials(NamedTuple):
         encoding: How networks see what was read.
     """
 
-    reader: Matrix
+    reader: RowReader
     encoding: Encoding
     model: Model
     inputs: Any

@@ -155,6 +155,17 @@ def _cost(
     scores: Numbers, half: npt.NDArray[np.bool_], question: Question, weights: Numbers | None
 ) -> float:
     """Calibrate on a half, measure on the rest."""
+    return shaped_size(sets_of_rest(scores, half, question), question.labels[~half], weights)
+
+
+def sets_of_rest(scores: Numbers, half: npt.NDArray[np.bool_], question: Question) -> Sets:
+    """Sets of the rows outside a half, calibrated on it.
+
+    Args:
+        scores: Of all rows, (n, K).
+        half: Which rows calibrate, (n,).
+        question: The rows' labels, alpha and groups.
+    """
     groups = None if question.groups is None else np.asarray(question.groups)
 
     def of(rows: npt.NDArray[np.bool_]) -> Any:
@@ -162,12 +173,11 @@ def _cost(
 
     calibration = calibrated(
         scores[half],
-        question.labels[half],
+        np.asarray(question.labels)[half],
         classes=question.classes,
         by=question.by,
         groups=of(half),
     )
     rest = ~half
     places = calibration.places(of(rest), int(rest.sum()))
-    sets = calibration.sets(scores[rest], places, question.alpha)
-    return shaped_size(sets, question.labels[rest], weights)
+    return calibration.sets(scores[rest], places, question.alpha)

@@ -104,7 +104,7 @@ class _Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _OutOfFold:
     """What heads are trained and measured on."""
 
     answers: list[Numbers]
@@ -129,7 +129,7 @@ def choose_head(
             all.
     """
     known = np.arange(len(labels)) if known is None else known
-    places, rows = _rows(answers, labels, task, known)
+    places, rows = _heard_members_and_rows(answers, labels, task, known)
     tried = _linear(rows)[: 1 if task.head == BY_MEAN else None]
     kept = _better(tried[0], tried[1:], beyond_noise=False)
     if _wants_trained(rows, task):
@@ -170,9 +170,9 @@ def question_of(labels: Labels, task: StackTask, rows: npt.NDArray[np.intp]) -> 
     )
 
 
-def _rows(
+def _heard_members_and_rows(
     answers: Sequence[Numbers], labels: Labels, task: StackTask, known: Rows
-) -> tuple[list[int], _Rows]:
+) -> tuple[list[int], _OutOfFold]:
     """The members that are heard, and rows to learn from, as many as it takes."""
     n, classes, chosen = len(known), len(task.classes), known
     most = int(min(_ROWS, max(1000, _ENTRIES / classes)))
@@ -182,7 +182,7 @@ def _rows(
     question = question_of(labels, task, chosen)
     places = _useful_members(answers, labels)
     folds = divide(labels, FOLDS, task.seed + 1)
-    return places, _Rows([answers[i] for i in places], labels, folds, question)
+    return places, _OutOfFold([answers[i] for i in places], labels, folds, question)
 
 
 def _useful_members(answers: Sequence[Numbers], labels: Labels) -> list[int]:
@@ -212,7 +212,7 @@ def _losses(answers: Sequence[Numbers], labels: Labels) -> Numbers:
     return losses
 
 
-def _linear(rows: _Rows) -> list[_Candidate]:
+def _linear(rows: _OutOfFold) -> list[_Candidate]:
     """The mean, then weights, measured by those of each fold on the rows that it holds out."""
     plain = head.mean(len(rows.answers))
     measured = [rows.measured(plain, plain.logits(rows.answers))]
@@ -222,7 +222,7 @@ def _linear(rows: _Rows) -> list[_Candidate]:
     return measured
 
 
-def _wants_trained(rows: _Rows, task: StackTask) -> bool:
+def _wants_trained(rows: _OutOfFold, task: StackTask) -> bool:
     classes = len(task.classes)
     if time.monotonic() > task.until:
         return False
@@ -231,7 +231,7 @@ def _wants_trained(rows: _Rows, task: StackTask) -> bool:
     return task.head != BY_MEAN and len(rows.labels) >= _PER_ENTRY * classes**2
 
 
-def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
+def _with_matrices(kept: _Candidate, rows: _OutOfFold, task: StackTask) -> list[_Candidate]:
     """Heads with a matrix on top of the one that is kept."""
     from conftr.classifier import matrices  # which brings JAX
 
@@ -239,7 +239,7 @@ def _with_matrices(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Cand
     return [_on_top(kept.head, matrix, rows) for matrix in trained]
 
 
-def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, _Candidate]:
+def _with_wishes(kept: _Candidate, rows: _OutOfFold, task: StackTask) -> dict[float, _Candidate]:
     """The head that is kept as it follows wishes, by their weight; none without wishes."""
     if task.shape is None:
         return {}
@@ -251,7 +251,7 @@ def _with_wishes(kept: _Candidate, rows: _Rows, task: StackTask) -> dict[float, 
     return by_weight
 
 
-def _with_hidden_layers(kept: _Candidate, rows: _Rows, task: StackTask) -> list[_Candidate]:
+def _with_hidden_layers(kept: _Candidate, rows: _OutOfFold, task: StackTask) -> list[_Candidate]:
     """Heads with a hidden layer on top of the one that is kept, where there are rows for it."""
     from conftr.classifier import hidden_layers  # which brings JAX
 
@@ -275,7 +275,7 @@ def _trained(
     train: Callable[..., list[Any]],
     name: str,
     inputs: Sequence[Numbers],
-    rows: _Rows,
+    rows: _OutOfFold,
     task: StackTask,
 ) -> list[Any]:
     """What is trained for each aim on these inputs; nothing where time is up."""
@@ -307,7 +307,7 @@ def _reporting(name: str, task: StackTask) -> Callable[[int, int], None]:
     return report
 
 
-def _on_top(below: Head, matrix: Any, rows: _Rows) -> _Candidate:
+def _on_top(below: Head, matrix: Any, rows: _OutOfFold) -> _Candidate:
     """A head with a matrix."""
     headed = replace(below, name=matrix.aim.name, bias=matrix.bias, matrix=matrix.matrix)
     return rows.measured(headed, matrix.logits)

@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator  # type: ignore[import-untyped]
 
 from conftr.data.pictures import SMALL
 from conftr.features import frozen_pictures, word_vectors
-from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.features.text_columns import TextColumns
 from conftr.members import boosted
 from conftr.members.boosted import Boosted

@@ -11,27 +11,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 from sklearn.utils import _safe_indexing, get_tags  # type: ignore[import-untyped]
-from sklearn.utils.validation import (  # type: ignore[import-untyped]
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from conftr.classifier import estimator_fitting, labels
-from conftr.classifier.calibration import (
-    Calibration,
-    WeightedCalibration,
-    grouping,
-    warn_of_unseen,
-)
+from conftr.classifier.calibration import Calibration, WeightedCalibration, grouping, warn_of_unseen
 from conftr.classifier.choosing import Candidate, Tried
-from conftr.classifier.choosing_members import (
-    ONE_NETWORK,
-    suitable,
-)
+from conftr.classifier.choosing_members import ONE_NETWORK, suitable
 from conftr.classifier.cross_conformal import CrossStack
 from conftr.classifier.cross_fitting import LeftOut
-from conftr.classifier.division import (
-    Order,
-)
 from conftr.classifier.estimator_rows import (
     checked,
     checked_rows,
@@ -88,8 +75,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kind of members. Where pairs to avoid or to separate have no weight, it is found: the
             fewest mixed sets, on out-of-fold answers, where sets are at most 3 % larger.
         method: How a single network is trained: "cross-entropy", "conftr", an objective such as
-            `conftr.ConfTr(...)`, or "auto": train both, and by `conftr.RWCE()`, and keep what has
-            the smallest sets on validation data, cross-entropy if in doubt.
+            `conftr.ConfTr(...)`, or "auto": train by cross-entropy, by `conftr.RWCE()` and by
+            `conftr.ConfTr`, and keep what has the smallest sets on validation data, cross-entropy
+            if in doubt.
         class_weight: In training, a weight for each class by its name, or "balanced"; calibration
             counts every row once.
         model: Of a single network: widths of hidden layers, such as (64, 64), or a function of
@@ -265,7 +253,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             The classifier itself.
         """
-        estimator_fitting.fit(self, X, y, groups, self.alpha, fit_params, shift=calibration_weights)
+        estimator_fitting.fit(
+            self, X, y, groups, self.alpha, fit_params, calibration_weights=calibration_weights
+        )
         return self
 
     def planned_members(self, X: Any, y: Any) -> list[str]:
@@ -356,7 +346,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "candidates_") and only_calibrates(self, requested_by(self)):
             level = self.alpha if alpha is None else alpha
-            estimator_fitting.fit(self, X, y, groups, level, {}, shift=weights)
+            estimator_fitting.fit(self, X, y, groups, level, {}, calibration_weights=weights)
             return self
         check_is_fitted(self)
         if isinstance(self.candidates_[0].stack, CrossStack):
@@ -550,14 +540,6 @@ def small_sets_scorer(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: 
             X = X if step in (None, "passthrough") else step.transform(X)
         estimator = estimator.steps[-1][1]
     return -float(estimator.set_size(X))
-
-
-def fit_in_order(
-    clf: ConformalClassifier, X: Any, y: Any, groups: Any, drawn: Order
-) -> ConformalClassifier:
-    """`clf.fit(X, y, groups)`, with rows drawn in an order that goes on behind other rows."""
-    estimator_fitting.fit(clf, X, y, groups, clf.alpha, {}, drawn)
-    return clf
 
 
 def probabilities(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:

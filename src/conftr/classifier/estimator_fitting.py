@@ -84,7 +84,7 @@ def fit(
     alpha: float,
     fit_params: Mapping[str, Any],
     drawn: Order | None = None,
-    shift: Any = None,
+    calibration_weights: Any = None,
 ) -> None:
     """Divide the examples, train, choose, calibrate; see `ConformalClassifier.fit`.
 
@@ -96,7 +96,7 @@ def fit(
         alpha: what sets are made for.
         fit_params: for training alone.
         drawn: the order in which rows are drawn; None for one by their content and the seed.
-        shift: weights of rows in calibration; None for none.
+        calibration_weights: weights of rows in calibration; None for none.
     """
     begun = time.monotonic()
     for name in [name for name in vars(clf) if name.endswith("_")]:
@@ -104,6 +104,7 @@ def fit(
     checks.one_probability(alpha, "alpha")
     if clf.time_limit is not None:
         checks.number(clf.time_limit, "time_limit", at_least=0)
+    until = math.inf if clf.time_limit is None else begun + clf.time_limit
     requested = requested_by(clf)
     clf.score_ = score_of(clf.get_params(deep=False)["score"])
     X, y = checked(clf, X, y, reset=True)
@@ -112,10 +113,12 @@ def fit(
     if drawn is None:
         drawn = in_order(clf, X, y)
         warn_of_copies(drawn)
-    if shift is not None:
-        shift = known_weights(np.asarray(shift), "calibration_weights", len(y))
+    if calibration_weights is not None:
+        calibration_weights = known_weights(
+            np.asarray(calibration_weights), "calibration_weights", len(y)
+        )
     if clf.cross_conformal is not None:
-        check_cross_conformal(clf, requested, by, shift)
+        check_cross_conformal(clf, requested, by, calibration_weights)
         _fit_crosswise(clf, X, y, alpha, requested, drawn, fit_params)
         return
     if only_calibrates(clf, requested):
@@ -125,7 +128,7 @@ def fit(
     else:
         division = _divide(clf, labels.learn(y)[1], drawn, requested)
         division = weights.without_zeros(y, division, clf.class_weight, fit_params)
-    places = _learn(clf, X, y, division, requested, (by, groups), drawn, fit_params, begun)
+    places = _learn(clf, X, y, division, requested, (by, groups), drawn, fit_params, until)
     warn_of_long(X, text_columns(clf))
     clf.n_train_, clf.n_validation_ = len(division.train), len(division.validation)
     held = division.calibration
@@ -133,8 +136,10 @@ def fit(
         warn_of_unseen_classes(y[held], clf.classes_)
         held = held[places[held] >= 0]
     clf.n_unseen_ = len(division.calibration) - len(held)
-    groups, shift = (None if values is None else values[held] for values in (groups, shift))
-    calibrate(clf, _safe_indexing(X, held), y[held], alpha, by, groups, shift)
+    groups, calibration_weights = (
+        None if values is None else values[held] for values in (groups, calibration_weights)
+    )
+    calibrate(clf, _safe_indexing(X, held), y[held], alpha, by, groups, calibration_weights)
 
 
 def _fit_crosswise(
@@ -156,12 +161,12 @@ def _fit_crosswise(
     for fold in equal_folds(rows, clf.cross_conformal):
         fold_only = Division(fold.train, rows[:0], rows[:0])
         train = weights.without_zeros(y, fold_only, clf.class_weight, fit_params).train
-        given = _member_rows(clf, X, y, places, train, members, fit_params)
-        task = _task(clf, ALL, None, train, time.monotonic())
-        fitted.append(_stacked(given, task, members, None, clf.executor or HERE))
+        training_rows = _member_rows(clf, X, y, places, train, members, fit_params)
+        task = _task(clf, ALL, None, train, math.inf)
+        fitted.append(_stacked(training_rows, task, members, None, clf.executor or HERE))
         answers = fitted[-1].stack.answers(_safe_indexing(X, fold.held), clf.score_)
         true_scores.append(answers.scores[np.arange(len(fold.held)), places[fold.held]])
-    _keep(clf, fitted[0], given)
+    _keep(clf, fitted[0], training_rows)
     crossed = joined([each.stack for each in fitted], true_scores)
     clf.method_ = "cross-conformal"
     clf.tried_ = ()
@@ -198,32 +203,32 @@ def _learn(
     grouped: tuple[Grouping, Any],
     drawn: Order,
     fit_params: Mapping[str, Any],
-    begun: float,
+    until: float,
 ) -> labels.Labels:
     """Learn from training rows; the place of each label among the classes, -1 if unknown."""
     learned = np.concatenate([division.train, division.validation])
-    given = (
+    fitted_before = (
         []
         if isinstance(requested, str)
         else [member for member in requested if fitted_elsewhere(member)]
     )
-    if given and len(given) == len(requested):
+    if fitted_before and len(fitted_before) == len(requested):
         weights.refuse(clf.class_weight, fit_params)
-    if given:
-        clf.classes_ = labels.named(given[0].classes)  # type: ignore[attr-defined]
+    if fitted_before:
+        clf.classes_ = labels.named(fitted_before[0].classes)  # type: ignore[attr-defined]
         places = labels.places_or_none(y, clf.classes_)
     else:
         clf.classes_, places = labels.learn_from(y, learned)
     choosing.shape_weights(clf.shape, clf.classes_.tolist())  # refused before all else
-    if not given:
+    if not fitted_before:
         clf.known_rows_ = KnownRows.of(drawn, learned)
     if requested == ONE_NETWORK:
         heavier = _drawn_by_weight(clf, y, division, fit_params)
-        _learn_network(clf, X, places, heavier, *grouped, begun)
+        _learn_network(clf, X, places, heavier, *grouped, until)
     else:
         rows = division.train[places[division.train] >= 0]
         members = None if isinstance(requested, str) else requested
-        task = _task(clf, *grouped, rows, begun)
+        task = _task(clf, *grouped, rows, until)
         weighted = _member_rows(clf, X, y, places, rows, members, fit_params)
         in_order, executor = drawn.places[rows], clf.executor or HERE
         _keep(clf, _stacked(weighted, task, members, in_order, executor), weighted)
@@ -231,7 +236,7 @@ def _learn(
 
 
 def _task(
-    clf: ConformalClassifier, by: Grouping, groups: Any, rows: Rows, begun: float
+    clf: ConformalClassifier, by: Grouping, groups: Any, rows: Rows, until: float
 ) -> StackTask:
     return StackTask(
         clf.classes_.tolist(),
@@ -242,7 +247,7 @@ def _task(
         by,
         None if groups is None else groups[rows],
         clf.seed_,
-        math.inf if clf.time_limit is None else begun + clf.time_limit,
+        until,
         clf.progress,
     )
 
@@ -296,7 +301,7 @@ def _learn_network(
     division: Division,
     by: Grouping,
     groups: Any,
-    begun: float,
+    until: float,
 ) -> None:
     """Train single networks and keep the best of each kind."""
     try:
@@ -304,7 +309,6 @@ def _learn_network(
     except ModuleNotFoundError as missing:
         raise _needs_jax(missing) from missing
 
-    until = math.inf if clf.time_limit is None else begun + clf.time_limit
     learned = learn(clf, X, places, division, by=by, groups=groups, until=until)
     clf.candidates_, clf.tried_, clf.why_ = learned.candidates, learned.tried, learned.why
     clf.method_, clf.model_ = learned.recipe.family, learned.model
@@ -340,7 +344,7 @@ def calibrate(
     alpha: float,
     by: Grouping,
     groups: Any,
-    shift: Any,
+    calibration_weights: Any,
 ) -> None:
     """Score rows that no member or head has seen, by every model kept, and make sets at alpha.
 
@@ -351,7 +355,7 @@ def calibrate(
         alpha: what sets are made for.
         by: what has a threshold of its own: all rows, each class or each group.
         groups: the group of each row, or None.
-        shift: weights of rows in calibration; None for none.
+        calibration_weights: weights of rows in calibration; None for none.
     """
     places, names = labels.places(y, clf.classes_), clf.classes_.tolist()
     turned = getattr(clf, "dial_", ())
@@ -359,7 +363,14 @@ def calibrate(
     stacks = [model.stack for model in models]
     logits = logits_of(stacks, X, clf.progress, "calibration rows")
     known = [
-        calibrated(clf.score_(of_model), places, classes=names, by=by, groups=groups, weights=shift)
+        calibrated(
+            clf.score_(of_model),
+            places,
+            classes=names,
+            by=by,
+            groups=groups,
+            weights=calibration_weights,
+        )
         for of_model in logits
     ]
     renewed = [

@@ -15,7 +15,6 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from conftr import features
 from conftr.classifier import labels
 from conftr.classifier.choosing_members import ONE_NETWORK, RequestedMembers
 from conftr.classifier.division import Order, by_number, order
@@ -58,7 +57,7 @@ def checked_rows(clf: ConformalClassifier, X: Any, *, reset: bool) -> Any:
     if isinstance(X, PictureFiles):
         return X
     X = as_frame(X)
-    if features.is_frame(X):
+    if frames.is_frame(X):
         if reset:
             name_features(clf, frames.names(X))
         return _with_columns(X)

@@ -115,7 +115,7 @@ def knows_best(members: RequestedMembers) -> bool:
 
 
 def check_cross_conformal(
-    clf: ConformalClassifier, members: RequestedMembers, by: Grouping, shift: Any
+    clf: ConformalClassifier, members: RequestedMembers, by: Grouping, calibration_weights: Any
 ) -> None:
     """Refuse, in words, what cross-conformal prediction has no promise for."""
     checks.number(clf.cross_conformal, "cross_conformal", at_least=2)
@@ -125,7 +125,7 @@ def check_cross_conformal(
         )
     given = {
         "groups": by != ALL,
-        "calibration_weights": shift is not None,
+        "calibration_weights": calibration_weights is not None,
         "calibration_size": clf.calibration_size is not None,
         "shape": clf.shape is not None,
         "time_limit": clf.time_limit is not None,

@@ -141,11 +141,11 @@ class Evidence:
 
     def sets(self, candidate: int = 0, alpha: float | None = None) -> Sets:
         """The sets (m, K) of a candidate at any alpha, as `calibrate` and `predict_set` make."""
-        return self.made(
+        return self.sets_at(
             self.candidates[candidate].standing, self.alpha if alpha is None else alpha
         )
 
-    def made(self, standing: Integers, alpha: float) -> Sets:
+    def sets_at(self, standing: Integers, alpha: float) -> Sets:
         """The sets (m, K) at alpha of a model with this standing."""
         ranks = np.array([rank(n, alpha) for n in self.calibration_sizes])
         needed = ranks[None, :] if self.groups is None else ranks[self.groups][:, None]

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from conftr.classifier.head import HiddenLayer
-from conftr.classifier.matrices import Aim, Report, plan_for, side_by_side
+from conftr.classifier.matrices import Aim, EpochReport, plan_for, train_trials
 from conftr.members.member import Fold, Numbers
 from conftr.training import TrainingSet
 from conftr.training.models import Array, Key
@@ -71,7 +71,7 @@ def train(
     *,
     alpha: float,
     seed: int = 0,
-    report: Report | None = None,
+    report: EpochReport | None = None,
 ) -> list[TrainedLayer]:
     """Train a hidden layer for each aim; those that do not stay finite are left out.
 
@@ -93,7 +93,7 @@ def train(
     inputs = np.concatenate([combined, answers], axis=1).astype(np.float32)
     model = ResidualLayer(classes, answers.shape[1])
 
-    fitted = side_by_side(
+    fitted = train_trials(
         model,
         TrainingSet(inputs, np.asarray(labels, np.int32)),
         [(aim, rows[:size]) for aim, rows in trials],

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import jax.numpy as jnp
 import numpy as np
 
+from conftr.classifier.recipes import trained_alpha
 from conftr.conformal.objectives import ConfTr
 from conftr.conformal.quantile import CalibrationWarning, Nearest
 from conftr.members.member import Fold, Numbers
@@ -21,14 +22,13 @@ from conftr.training import SGD, Plan, TrainingSet, TrainingWarning, cosine, fit
 from conftr.training import Progress as Epoch
 from conftr.training.models import Array, Key
 
-Report: TypeAlias = Callable[[int, int], None]
+EpochReport: TypeAlias = Callable[[int, int], None]
 
 _BATCH = 1024
 _STEPS = 400
 _LEARNING_RATE = 0.05
 _SQUARE = 200.0  # mean square of an input's length, to which the learning rate belongs
 _DECAY = 100.0  # over the number of rows, of A and b: a head stays near the members
-_BEYOND = 3  # rows of the calibrating half of a batch that its threshold should leave out
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Aim:
     size_weight: float = 1.0
 
 
-class Matrix(NamedTuple):
+class TrainedMatrix(NamedTuple):
     """A matrix A (K, K), its bias b (K,), and logits (n, K) of every row by a fold that held it."""
 
     aim: Aim
@@ -95,8 +95,8 @@ def train(
     *,
     alpha: float,
     seed: int = 0,
-    report: Report | None = None,
-) -> list[Matrix]:
+    report: EpochReport | None = None,
+) -> list[TrainedMatrix]:
     """Train a matrix for each aim; those that do not stay finite are left out.
 
     Args:
@@ -113,7 +113,7 @@ def train(
     trials = [(aim, fold) for aim in to_train for fold in folds]
     plan = plan_for(size, float(np.square(combined).sum(axis=1).mean()))
 
-    fitted = side_by_side(
+    fitted = train_trials(
         Residual(classes),
         TrainingSet(combined.astype(np.float32), np.asarray(labels, np.int32)),
         [(aim, fold.train[:size]) for aim, fold in trials],
@@ -132,7 +132,7 @@ def train(
     ]
 
 
-def side_by_side(
+def train_trials(
     model: Any,
     data: TrainingSet,
     trials: Sequence[tuple[Aim, Any]],
@@ -140,10 +140,10 @@ def side_by_side(
     *,
     alpha: float,
     seed: int,
-    report: Report | None,
+    report: EpochReport | None,
 ) -> Any:
     """Train a model for each trial, an aim and as many rows in each, in one compiled program."""
-    aims, classes = [aim for aim, _ in trials], len(trials[0][0].loss_matrix)
+    aimed, classes = [aim for aim, _ in trials], len(trials[0][0].loss_matrix)
     size = len(trials[0][1])
 
     def step(now: Epoch) -> None:
@@ -161,9 +161,9 @@ def side_by_side(
             plan,
             rows=np.stack([rows for _, rows in trials]),
             vary={
-                "loss_matrix": [aim.loss_matrix for aim in aims],
-                "size_weight": [aim.size_weight for aim in aims],
-                "weight_decay": [min(0.1, _DECAY / size)] * len(aims),
+                "loss_matrix": [aim.loss_matrix for aim in aimed],
+                "size_weight": [aim.size_weight for aim in aimed],
+                "weight_decay": [min(0.1, _DECAY / size)] * len(aimed),
             },
             progress=step,
         )
@@ -171,18 +171,18 @@ def side_by_side(
 
 def _kept(
     aim: Aim, matrices: Numbers, biases: Numbers, combined: Numbers, folds: Sequence[Fold]
-) -> Matrix:
+) -> TrainedMatrix:
     """The mean over folds, and what each fold's own gives of the rows it did not train on."""
     logits = np.empty(combined.shape)
     for fold, matrix, bias in zip(folds, matrices, biases, strict=True):
         held = combined[fold.held]
         logits[fold.held] = held + held @ matrix + bias
-    return Matrix(aim, matrices.mean(axis=0), biases.mean(axis=0), logits)
+    return TrainedMatrix(aim, matrices.mean(axis=0), biases.mean(axis=0), logits)
 
 
 def _objective_for(alpha: float, classes: int, batch_size: int) -> ConfTr:
     """Conformal training beside cross-entropy; a batch too small for alpha trains for a larger."""
-    trained = max(alpha, min(0.5, 2 * _BEYOND / batch_size))
+    trained = trained_alpha(alpha, batch_size)
     return ConfTr(
         trained,
         quantile=Nearest(min(1.0, 2 * trained)),

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from conftr.classifier import candidates, deadlines
-from conftr.classifier.candidates import Materials, Report, Trained, in_silence
+from conftr.classifier.candidates import Materials, Trained, in_silence
+from conftr.classifier.cross_fitting import Report
 from conftr.classifier.deadlines import TimeIsUp
 from conftr.classifier.division import Rows
 from conftr.classifier.recipes import Recipe

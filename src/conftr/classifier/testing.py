@@ -1,4 +1,4 @@
-"""What a fitted classifier, and those it was compared with, show on examples they never saw."""
+"""Test a fitted classifier: its answers on test rows, gathered as `Evidence`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
@@ -17,7 +16,7 @@ from conftr.classifier.estimator import ConformalClassifier, probabilities
 from conftr.classifier.estimator_rows import checked
 from conftr.classifier.estimator_settings import score_name
 from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
-from conftr.classifier.wish_weights import DialPoint, mixed
+from conftr.classifier.wish_weights import DialPoint, has_sides, mixed, unwanted
 from conftr.conformal.shaping import Shape
 from conftr.conformal.shown_names import shown as shown_name
 
@@ -79,7 +78,7 @@ def evidence_of(
         calibration_sizes=tuple(sizes),
         group_by=calibration.by.column,
         wishes=() if shape is None else _wishes(shape, turned),
-        unwanted=None if shape is None else _unwanted(shape, names),
+        unwanted=unwanted(shape, names) if shape is not None and has_sides(shape) else None,
         shrink=None if shape is None else shape.class_weights(names),
         unseen=unseen,
         unseen_share=(unseen + unseen_before) / (tested + clf.n_calibration_ + unseen_before),
@@ -99,7 +98,7 @@ def _price(
         return ()
     points = []
     for turned_point, standing in zip(turned, standings, strict=True):
-        sets = evidence.made(standing, evidence.alpha)
+        sets = evidence.sets_at(standing, evidence.alpha)
         share, size = mixed(sets, evidence.labels, evidence.unwanted), sets.sum(axis=1).mean()
         points.append(
             PricePoint(turned_point.point.weight, share, float(size), turned_point.chosen)
@@ -123,11 +122,3 @@ def _wishes(shape: Shape, turned: Sequence[DialPoint]) -> tuple[str, ...]:
             for wish in others
         ),
     )
-
-
-def _unwanted(shape: Shape, names: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
-    if not (shape.avoid or shape.separate):
-        return None
-    matrix = shape.loss_matrix(names)
-    np.fill_diagonal(matrix, 0)
-    return matrix > 0

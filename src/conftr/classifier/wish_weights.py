@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from conftr.classifier.calibration import Calibration, calibrated
-from conftr.classifier.choosing import Question
+from conftr.classifier.calibration import Calibration
+from conftr.classifier.choosing import Question, sets_of_rest
 from conftr.classifier.stack import Stack
 from conftr.conformal.shaping import Shape
 
@@ -107,7 +107,7 @@ def point(weight: float, logits: Any, question: Question) -> Point:
     for _ in range(_HALVES):
         half = generator.permutation(len(labels)) < len(labels) // 2
         for calibrating in (half, ~half):
-            sets = _sets(scores, calibrating, question)
+            sets = sets_of_rest(scores, calibrating, question)
             measured.append((mixed(sets, labels[~calibrating], wrong), sets.sum(axis=1).mean()))
     share, size = np.mean(measured, axis=0)
     return Point(weight, float(share), float(size))
@@ -147,21 +147,3 @@ def affordable(points: Sequence[Point]) -> Point:
         (candidate for candidate in points if candidate.size <= most),
         key=lambda candidate: (candidate.mixed, candidate.size),
     )
-
-
-def _sets(scores: Any, half: npt.NDArray[np.bool_], question: Question) -> npt.NDArray[np.bool_]:
-    """Sets of the rows outside a half, calibrated on it."""
-    groups = None if question.groups is None else np.asarray(question.groups)
-
-    def of(rows: npt.NDArray[np.bool_]) -> Any:
-        return None if groups is None else groups[rows]
-
-    known = calibrated(
-        scores[half],
-        np.asarray(question.labels)[half],
-        classes=question.classes,
-        by=question.by,
-        groups=of(half),
-    )
-    places = known.places(of(~half), int((~half).sum()))
-    return known.sets(scores[~half], places, question.alpha)

@@ -61,7 +61,7 @@ def _version(requested: bool) -> None:
 
 
 @app.callback()
-def options(
+def _program(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, reporting
+from conftr.cli.console import reporting
 from conftr.cli.finishing import finish, stopped
 
 _Model = Annotated[
@@ -46,7 +46,7 @@ def calibrate(
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.AsJson = False,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Find new thresholds on fresh rows, for a saved model or for outputs of any other system.
 

@@ -72,12 +72,12 @@ def compare(
     scores: _Scores = "thr,thr_logits,aps,raps",
     seed: opt.Seed = 0,
     full: _Full = False,
-    ray: console.Ray = None,
-    results: console.Results = Path("results"),
-    runs: console.Runs = Path("runs"),
-    data_dir: console.DataDir = None,
+    ray: opt.Ray = None,
+    results: opt.Results = Path("results"),
+    runs: opt.Runs = Path("runs"),
+    data_dir: opt.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON.")] = False,
-    quiet: console.Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Train several methods, measure their sets under one protocol, and print a table.
 

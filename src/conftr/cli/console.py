@@ -1,4 +1,4 @@
-"""What all verbs share: options of one meaning, progress on standard error, errors in words."""
+"""Progress on standard error, errors in words, and where standard output goes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,23 +21,6 @@ if TYPE_CHECKING:
     from conftr.machine.table import Table
 
 RESUMABLE = "The same command goes on where it was; nothing that was saved is done again."
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
-]
-Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
-Runs = Annotated[
-    Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
-]
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Spread the work over a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for "
-        "worker processes on this machine.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 
 
 def workspace(results: Path, runs: Path, data_dir: Path | None, display: Display) -> Workspace:

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.console import DataDir, Quiet, errors_in_words
+from conftr.cli import options as opt
+from conftr.cli.console import errors_in_words
 
 
-def show(data_dir: DataDir = None) -> None:
-    """Every dataset by name, and where it lies or how it can be got."""
+def show(data_dir: opt.DataDir = None) -> None:
+    """List every dataset, and where it lies or how to get it."""
     with errors_in_words():
         from conftr import data
 
@@ -22,8 +23,8 @@ def show(data_dir: DataDir = None) -> None:
 
 def fetch(
     name: Annotated[str, typer.Argument(help="A name from `conftr data list`.")],
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
+    data_dir: opt.DataDir = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Get a dataset, unless it is there."""
     with errors_in_words():

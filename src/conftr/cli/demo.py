@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conftr.cli.console import Quiet
+from conftr.cli import options as opt
 from conftr.cli.fit import fit
 
 _SIDES = "0,2,4,6,8|1,3,5,7,9"
@@ -17,9 +17,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the model and its report.")] = Path(
         "demo-conftr"
     ),
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """Handwritten digits, with a wish about their sets: a model and a report in a minute."""
+    """Fit handwritten digits, with a wish about their sets: a model and a report in a minute."""
     command = f"conftr fit digits --alpha 0.005 --separate '{_SIDES}' --out {out}"
     if not quiet:
         typer.echo(command, err=True)

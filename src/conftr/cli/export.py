@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import options as opt
-from conftr.cli.console import Quiet, errors_in_words, lines, unless_written, warnings_as_notes
+from conftr.cli.console import errors_in_words, lines, unless_written, warnings_as_notes
 from conftr.cli.finishing import paragraph
 
 
@@ -21,7 +21,8 @@ def export(
     default: Annotated[
         bool,
         typer.Option(
-            help="Give the input `thresholds` a default; JavaScript can use it only without."
+            help="Make the threshold an optional input with a default. JavaScript runtimes cannot "
+            "set an input that has a default: use --no-default for them."
         ),
     ] = True,
     rows: Annotated[
@@ -29,9 +30,10 @@ def export(
         typer.Option(help="Rows to compare the file with the model on.", show_default="made up"),
     ] = None,
     data_license: Annotated[
-        str | None, typer.Option("--license", help="Of the data, for the file's metadata.")
+        str | None,
+        typer.Option("--license", help="License of the data, written into the file's metadata."),
     ] = None,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write a saved model as ONNX: from raw rows to sets, without Python.
 

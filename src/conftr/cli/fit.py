@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conftr.cli import options as opt
-from conftr.cli.console import DataDir, Quiet, Ray, connected, reporting
+from conftr.cli.console import connected, reporting
 from conftr.cli.finishing import finish, stopped
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def fit(
     seed: opt.Seed = 0,
     out: opt.Out = None,
     overwrite: opt.Overwrite = False,
-    ray: Ray = None,
-    data_dir: DataDir = None,
+    ray: opt.Ray = None,
+    data_dir: opt.DataDir = None,
     as_json: opt.AsJson = False,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a file; write a model, and a report on rows that were kept aside.
 

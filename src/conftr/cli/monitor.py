@@ -10,7 +10,6 @@ import typer
 
 from conftr.cli import options as opt
 from conftr.cli.console import (
-    Quiet,
     counted_rows,
     errors_in_words,
     lines,
@@ -54,7 +53,7 @@ def monitor(
     state: _State = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Test whether the promise still holds on new rows; feed it as they come.
 

@@ -57,7 +57,11 @@ Head = Annotated[
     HeadOption, typer.Option(help="How members are combined; auto keeps the smaller sets.")
 ]
 MethodOption = Annotated[
-    Method, typer.Option(help="How one network is trained; other than auto, there is but one.")
+    Method,
+    typer.Option(
+        help="How to train a single network. Any value but auto trains one network in place of "
+        "several members."
+    ),
 ]
 Settings = Annotated[
     Path | None,
@@ -163,7 +167,7 @@ TestShare = Annotated[
         show_default="a fifth, at most 10,000 rows",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of all that is random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed for everything random.")]
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder for the model and its report.", show_default="FILE-conftr"),
@@ -171,6 +175,23 @@ Out = Annotated[
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Write into --out even if it holds something.")
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder of datasets; by default the one that CONFTR_DATA names."),
+]
+Results = Annotated[Path, typer.Option(help="Folder for results, small JSON files.")]
+Runs = Annotated[
+    Path, typer.Option(help="Folder for the state of runs; can be removed when they are done.")
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Spread the work over a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for "
+        "worker processes on this machine.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
 
 

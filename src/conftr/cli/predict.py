@@ -12,8 +12,6 @@ import typer
 
 from conftr.cli import options as opt
 from conftr.cli.console import (
-    Quiet,
-    Ray,
     connected,
     counted_rows,
     errors_in_words,
@@ -61,11 +59,11 @@ def predict(
     p_values: _PValues = False,
     target: opt.TrueClasses = None,
     picture: opt.Picture = None,
-    ray: Ray = None,
+    ray: opt.Ray = None,
     as_json: opt.AsJson = False,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """The set of every row of a file, in order: classes, their number, probabilities.
+    """Write the set of every row of a file, in order: classes, their number, probabilities.
 
     Where FILE has the true classes too, the share of sets that hold them is told.
     """

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conftr.cli import console
+from conftr.cli import options as opt
 
 _What = Annotated[
     list[str] | None,
@@ -57,11 +58,11 @@ def reproduce(
     settings: _Settings = None,
     grid: _Grid = None,
     thinned: _Thinned = False,
-    ray: console.Ray = None,
-    results: console.Results = Path("results"),
-    runs: console.Runs = Path("runs"),
-    data_dir: console.DataDir = None,
-    quiet: console.Quiet = False,
+    ray: opt.Ray = None,
+    results: opt.Results = Path("results"),
+    runs: opt.Runs = Path("runs"),
+    data_dir: opt.DataDir = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run what the paper ran and print its numbers beside ours.
 

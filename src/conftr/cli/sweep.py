@@ -84,14 +84,14 @@ def sweep(
     halving: _Halving = None,
     equal: _Equal = False,
     seed: opt.Seed = 0,
-    ray: console.Ray = None,
+    ray: opt.Ray = None,
     dry_run: _DryRun = False,
     yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
-    results: console.Results = Path("results"),
-    runs: console.Runs = Path("runs"),
-    data_dir: console.DataDir = None,
+    results: opt.Results = Path("results"),
+    runs: opt.Runs = Path("runs"),
+    data_dir: opt.DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was chosen as JSON.")] = False,
-    quiet: console.Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Find settings: try every combination of a grid, on held-out training data alone.
 

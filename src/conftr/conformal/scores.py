@@ -35,13 +35,13 @@ from conftr.conformal.arrays import (
 from conftr.conformal.masses import ranked_masses
 from conftr.conformal.sorting import mix, unmix
 
-_LOWEST_LOG = -87.0  # of a probability: a little above the smallest normal float32
-_SURE = -1e-3  # log-probabilities above are computed from the rest
-_UNDERFLOW = 1e-35  # masses below are compared by their log
-_BOUND = 1e5  # times that amount is the highest score
-_FARTHEST = -1e38  # the lowest: differences of float32 logits may overflow
+LOWEST_LOG = -87.0  # of a probability: a little above the smallest normal float32
+SURE = -1e-3  # log-probabilities above are computed from the rest
+UNDERFLOW = 1e-35  # masses below are compared by their log
+BOUND = 1e5  # times that amount is the highest score
+FARTHEST = -1e38  # the lowest: differences of float32 logits may overflow
 _SMALLEST_PENALTY = 1e-6
-_LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
+LEVEL = 8192.0  # distance between RAPS levels; beyond any log mass of float32 logits in use
 
 
 def logits_from_probs(probs: Array) -> Array:
@@ -63,7 +63,7 @@ def logits_from_probs(probs: Array) -> Array:
     probs = checks.probabilities_array(probs)
     xp = namespace(probabilities=probs)
     # The log of the bound rounds differently in each type; -87 is the same number in all of them.
-    return at_least(xp.log(at_least(probs, math.exp(_LOWEST_LOG))), _LOWEST_LOG)
+    return at_least(xp.log(at_least(probs, math.exp(LOWEST_LOG))), LOWEST_LOG)
 
 
 def thr(logits: Array) -> Array:
@@ -198,17 +198,17 @@ def _thr_rows(logits: Array) -> Array:
     fixed = stop_gradient(plain)
     if plain.shape[0] == 0 or plain.shape[1] == 1:
         return plain
-    if is_concrete(fixed) and float(xp.max(fixed)) <= _SURE:
+    if is_concrete(fixed) and float(xp.max(fixed)) <= SURE:
         return plain
-    fixed = at_least(fixed, _FARTHEST)
-    sure = fixed > _SURE  # of at most one class in a row
+    fixed = at_least(fixed, FARTHEST)
+    sure = fixed > SURE  # of at most one class in a row
     rivals = xp.where(sure, -math.inf, fixed)
     rest = xp.sum(xp.exp(rivals), axis=-1, keepdims=True)
     nearest = xp.max(rivals, axis=-1, keepdims=True)
     log_rest = nearest + xp.log(xp.sum(xp.exp(rivals - nearest), axis=-1, keepdims=True))
-    beyond = math.log(_UNDERFLOW) - log_rest
-    beyond = _UNDERFLOW * beyond / (1 + beyond / _BOUND)
-    exact = xp.where(rest < _UNDERFLOW, beyond, xp.log1p(-xp.where(rest < 0.5, rest, 0.5)))
+    beyond = math.log(UNDERFLOW) - log_rest
+    beyond = UNDERFLOW * beyond / (1 + beyond / BOUND)
+    exact = xp.where(rest < UNDERFLOW, beyond, xp.log1p(-xp.where(rest < 0.5, rest, 0.5)))
     return with_value(plain, xp.where(sure, exact, fixed))
 
 
@@ -230,10 +230,10 @@ def _penalised(xp: Namespace, log_mass: Array, steps: Array, penalty: float) -> 
     part = units - whole
     # With no whole unit taken off, f is the mass itself, whose log is known without rounding.
     positive = (whole > 0) & (part > 0)
-    log_part = xp.where(positive, xp.log(xp.where(positive, part * penalty, 1.0)), -_LEVEL)
+    log_part = xp.where(positive, xp.log(xp.where(positive, part * penalty, 1.0)), -LEVEL)
     log_part = xp.where(whole > 0, log_part, log_mass)
-    floor = xp.full_like(log_part, -_LEVEL)
-    return xp.maximum(log_part, floor) - _LEVEL * (steps - whole)
+    floor = xp.full_like(log_part, -LEVEL)
+    return xp.maximum(log_part, floor) - LEVEL * (steps - whole)
 
 
 # Scores by their names, where text is natural: in the estimator, on the command line, in files.

@@ -35,9 +35,9 @@ from conftr.conformal.scores import thr
 
 Score: TypeAlias = Callable[..., Array]
 
-_ROUNDING = 2.0**-21  # 4 times the distance of float32 numbers near 1
-_NEAR_ONE = 128  # what is below 1 / 128 was not made from numbers near 1
-_LARGEST = 1e30  # beyond, thresholds stay as they are: infinities have no rounding
+ROUNDING = 2.0**-21  # 4 times the distance of float32 numbers near 1
+NEAR_ONE = 128  # what is below 1 / 128 was not made from numbers near 1
+LARGEST = 1e30  # beyond, thresholds stay as they are: infinities have no rounding
 
 
 def calibrate(
@@ -52,8 +52,7 @@ def calibrate(
 ) -> Any:
     """tau = E_(r), r = floor(alpha (n + 1)), from scores (n, K) and labels (n,). Alg. 1.
 
-    Where alpha asks
-    for more examples than there are, tau is -inf (every class is predicted) and a
+    Where alpha asks for more examples than there are, tau is -inf (every class is predicted) and a
     `CalibrationWarning` says how many it takes. Another asks whether scores above 1 are logits that
     were not scored; `score=thr_logits` says that they are meant. Smooth twin: `smooth_calibrate`.
 
@@ -152,12 +151,12 @@ def lowered(tau: Any) -> Any:
     2^-21 (|tau| + min(1, 128 |tau|)). Scores near 0 keep their order, which `thr` relies on.
     """
     if isinstance(tau, int | float | np.floating):
-        size = min(abs(float(tau)), _LARGEST)
-        return float(tau) - _ROUNDING * (size + min(1.0, _NEAR_ONE * size))
+        size = min(abs(float(tau)), LARGEST)
+        return float(tau) - ROUNDING * (size + min(1.0, NEAR_ONE * size))
     tau = _some(tau)
     xp, size = namespace(tau=tau), abs(tau)
-    size = xp.where(size < _LARGEST, size, _LARGEST)
-    return tau - _ROUNDING * (size + xp.where(_NEAR_ONE * size < 1, _NEAR_ONE * size, 1.0))
+    size = xp.where(size < LARGEST, size, LARGEST)
+    return tau - ROUNDING * (size + xp.where(NEAR_ONE * size < 1, NEAR_ONE * size, 1.0))
 
 
 def smooth_calibrate(
@@ -222,7 +221,7 @@ def _warn_of_logits(scores: Array) -> None:
     if not is_concrete(scores) or 0 in scores.shape:
         return
     highest = float(namespace(scores=scores).max(stop_gradient(scores)))
-    if highest <= 1 + _ROUNDING:
+    if highest <= 1 + ROUNDING:
         return
     warnings.warn(
         f"scores hold {highest:g}, and those of conftr.thr, aps, raps and thr_probs are at most 1. "

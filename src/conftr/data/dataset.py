@@ -67,8 +67,9 @@ class Dataset:
         classes: Names, in the order of labels.
         groups: Classes that belong together, by the name of the group.
         normalisation: What is done to inputs before a model sees them.
-        held: The last so many of the training examples choose settings in every search and train
-            nothing: where inputs are what networks say, these were trained on the others.
+        held: How many examples at the end of the training split never train and only choose
+            settings. Used where inputs are outputs of networks that were trained on the other
+            examples.
     """
 
     name: str

@@ -22,9 +22,9 @@ import numpy.typing as npt
 from conftr.data.errors import DataError
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]  # (..., height, width, channels)
-Shape: TypeAlias = tuple[int, ...]
+PictureShape: TypeAlias = tuple[int, ...]
 
-_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 SMALL = 64  # pixels of the longer side up to which networks of our own learn from pixels
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _MOST_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb: a quarter of a gigabyte
@@ -57,7 +57,7 @@ class PictureFiles:
     digests: npt.NDArray[np.uint64]
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> PictureShape:
         """(n,): a row is a file."""
         return self.paths.shape
 
@@ -70,7 +70,7 @@ class PictureFiles:
         rows = rows[0] if isinstance(rows, tuple) else rows
         return PictureFiles(self.paths[rows], self.digests[rows])
 
-    def blocks(self, shape: Shape, rows: int) -> Iterator[Pixels]:
+    def blocks(self, shape: PictureShape, rows: int) -> Iterator[Pixels]:
         """Their pixels (m, *shape), at most so many rows at a time.
 
         Raises:
@@ -80,7 +80,7 @@ class PictureFiles:
             yield np.stack([_again(path, shape) for path in self.paths[first : first + rows]])
 
 
-def _again(path: Path, shape: Shape) -> Pixels:
+def _again(path: Path, shape: PictureShape) -> Pixels:
     try:
         return decoded(path, shape)
     except PictureError as fault:
@@ -89,7 +89,7 @@ def _again(path: Path, shape: Shape) -> Pixels:
 
 def is_picture(name: str) -> bool:
     """Whether a file is a picture, by its name."""
-    return name.lower().endswith(_SUFFIXES)
+    return name.lower().endswith(SUFFIXES)
 
 
 def looked_at(path: Path) -> Look:
@@ -105,7 +105,7 @@ def looked_at(path: Path) -> Look:
         return Look(height, width, image.mode in _GREY)
 
 
-def decoded(path: Path, shape: Shape) -> Pixels:
+def decoded(path: Path, shape: PictureShape) -> Pixels:
     """The pixels of a picture.
 
     Args:

@@ -1,4 +1,4 @@
-"""A way to get a dataset's files, and the picking of files out of an archive."""
+"""Sources of a dataset's files, and files taken out of archives."""
 
 import shutil
 import tarfile

@@ -53,7 +53,9 @@ from conftr.training.models import Model
 _SPOKEN = (conftr.CalibrationWarning, CheckpointWarning, TrainingWarning)
 
 
-Beside: TypeAlias = Callable[[Evaluation, "Sequence[TrainedTrial]", "Prepared"], dict[str, Any]]
+MoreResults: TypeAlias = Callable[
+    [Evaluation, "Sequence[TrainedTrial]", "Prepared"], dict[str, Any]
+]
 
 
 class RunError(RuntimeError):
@@ -95,11 +97,14 @@ class Prepared(NamedTuple):
     groups: Any
 
 
-def run(specification: Specification, workspace: Workspace, beside: Beside | None = None) -> Record:
+def run(
+    specification: Specification, workspace: Workspace, more_results: MoreResults | None = None
+) -> Record:
     """The record of a specification: from the store, or trained and measured now.
 
     Args:
-        beside: What else of the trained trials goes into the record.
+        more_results: A function of evaluation, trained trials and prepared data; the entries it
+            gives are added to the record.
     """
     known = workspace.store.get(specification)
     if known is not None:
@@ -112,7 +117,7 @@ def run(specification: Specification, workspace: Workspace, beside: Beside | Non
         trials = train(specification, prepared, workspace)
         between = time.monotonic()
         results = measure(specification.evaluation, trials, prepared)
-        more = beside(specification.evaluation, trials, prepared) if beside else {}
+        more = more_results(specification.evaluation, trials, prepared) if more_results else {}
     seconds = {"training": between - begun, "evaluation": time.monotonic() - between}
     record = _record(specification, prepared, trials) | {
         "results": results,

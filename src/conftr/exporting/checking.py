@@ -12,8 +12,8 @@ from conftr.classifier.stack import Stack
 from conftr.exporting.graph import ExportError
 from conftr.features.codes import Columns
 from conftr.features.columns import Numbers
-from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
+from conftr.features.images import Images
 from conftr.features.spread import Spread
 
 Feeds: TypeAlias = Mapping[str, npt.NDArray[Any]]

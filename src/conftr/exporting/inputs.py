@@ -19,15 +19,15 @@ from conftr.exporting.graph import ExportError, Graph
 from conftr.features import frames
 from conftr.features.bins import Binned
 from conftr.features.codes import Columns
-from conftr.features.columns import Levels, Numbers
-from conftr.features.encoding import Images
+from conftr.features.columns import FARTHEST, Levels, Numbers
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frames import Frame
+from conftr.features.images import Images
 from conftr.features.spread import Spread
 from conftr.members.scikit import AsGiven
 
 NUMBERS, CATEGORIES, IMAGES, OUTPUTS = "numbers", "categories", "images", "outputs"
-_ROWS, _MISSING, _FARTHEST = "rows", "", 10.0
+_ROWS, _MISSING = "rows", ""
 
 
 def read(graph: Graph, reader: Any, classes: int) -> str:
@@ -80,7 +80,7 @@ def whitened(graph: Graph, x: str, numbers: Numbers) -> str:
     missing = graph.op("IsNaN", values)
     fill = graph.constant((numbers.fill - numbers.shift) * numbers.scale)
     values = graph.op("Where", missing, fill, values)
-    ends = (graph.constant(-_FARTHEST), graph.constant(_FARTHEST))
+    ends = (graph.constant(-FARTHEST), graph.constant(FARTHEST))
     values = graph.cast(graph.op("Clip", values, *ends), np.float32)
     if not len(numbers.gaps):
         return values
@@ -130,7 +130,7 @@ def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
     frame, opened = reader.frame, frames.opened(x)
     inputs: dict[str, npt.NDArray[Any]] = {}
     if frame.numeric:
-        inputs[NUMBERS] = frames._doubles(opened, frame.numeric)
+        inputs[NUMBERS] = frames.doubles(opened, frame.numeric)
     if frame.levels:
         columns = [_texts(opened[name]) for name in frame.levels]
         inputs[CATEGORIES] = np.stack(columns, axis=1)
@@ -140,6 +140,6 @@ def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
 def _texts(column: Any) -> npt.NDArray[np.object_]:
     cells = np.empty(len(column), object)
     missing = column.is_null().to_list()
-    texts = frames._texts(column).to_list()
+    texts = frames.levels_as_text(column).to_list()
     cells[:] = [_MISSING if gone else text for gone, text in zip(missing, texts, strict=True)]
     return cells

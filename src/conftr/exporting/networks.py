@@ -10,10 +10,8 @@ from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.inputs import binned, spread
 from conftr.exporting.trees import of_known
 from conftr.features.bins import Binned
-from conftr.features.encoding import Images
+from conftr.features.images import Images
 from conftr.members.logistic import LinearModel
-
-_EPSILON = 1e-5  # of batch norm
 
 
 def linear(graph: Graph, matrix: str, model: LinearModel) -> str:
@@ -76,8 +74,10 @@ def _dense(graph: Graph, x: str, layer: Any) -> str:
 
 def _norm(graph: Graph, x: str, norm: Any, running: Any, shape: tuple[int, ...] = (-1,)) -> str:
     """(x - mean) * factor + offset, channels along the axis that the shape leaves open."""
+    from conftr.training.models import NORM_EPSILON  # which brings JAX
+
     mean, var = np.asarray(running.mean), np.asarray(running.var)
-    factor = np.asarray(norm.scale) / np.sqrt(var + np.float32(_EPSILON))
+    factor = np.asarray(norm.scale) / np.sqrt(var + np.float32(NORM_EPSILON))
     values = (mean, factor, np.asarray(norm.offset))
     mean_, factor_, offset = (graph.constant(value.reshape(shape), np.float32) for value in values)
     centred = graph.op("Sub", x, mean_)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from inspect import signature
 
 import numpy as np
 
@@ -22,16 +23,16 @@ _LOG1P = tuple(1 / k for k in range(6, 0, -1))  # of -log(1 - r) / r, highest po
 
 def thr(graph: Graph, logits: str, rounding: float = 0.0) -> str:  # noqa: ARG001
     """`conftr.thr`: the likeliest class, where it is nearly certain, by what the others have."""
-    plain = graph.op("Max", log_softmax(graph, logits), graph.constant(scores._FARTHEST))
-    sure = graph.op("Greater", plain, graph.constant(scores._SURE))
-    rivals = graph.op("Where", sure, graph.constant(scores._FARTHEST), plain)
+    plain = graph.op("Max", log_softmax(graph, logits), graph.constant(scores.FARTHEST))
+    sure = graph.op("Greater", plain, graph.constant(scores.SURE))
+    rivals = graph.op("Where", sure, graph.constant(scores.FARTHEST), plain)
     rest = total(graph, graph.op("Exp", rivals), -1)
     log_rest = graph.op("ReduceLogSumExp", rivals, graph.constant([-1], np.int64), keepdims=1)
-    beyond = graph.op("Sub", graph.constant(math.log(scores._UNDERFLOW)), log_rest)
-    scaled = graph.op("Div", beyond, graph.constant(scores._BOUND))
+    beyond = graph.op("Sub", graph.constant(math.log(scores.UNDERFLOW)), log_rest)
+    scaled = graph.op("Div", beyond, graph.constant(scores.BOUND))
     beyond = graph.op("Div", beyond, graph.op("Add", scaled, graph.constant(1.0)))
-    beyond = graph.op("Mul", beyond, graph.constant(scores._UNDERFLOW))
-    tiny = graph.op("Less", rest, graph.constant(scores._UNDERFLOW))
+    beyond = graph.op("Mul", beyond, graph.constant(scores.UNDERFLOW))
+    tiny = graph.op("Less", rest, graph.constant(scores.UNDERFLOW))
     exact = graph.op("Where", tiny, beyond, _log_of_one_less(graph, rest))
     return graph.op("Where", sure, exact, plain)
 
@@ -51,7 +52,8 @@ def aps(graph: Graph, logits: str, rounding: float = 0.0) -> str:
 
 def raps(graph: Graph, logits: str, rounding: float = 0.0) -> str:
     """`conftr.raps` with its default penalty, at U = 0."""
-    penalty, free_rank = 0.01, 1
+    usual = signature(scores.raps).parameters
+    penalty, free_rank = usual["penalty"].default, usual["free_rank"].default
     gaps, above = _ranks(graph, logits, rounding)
     log_mass = _log_mass(graph, logits, gaps, above)
     steps = total(graph, graph.cast(above, np.float64), -1, keep=False)
@@ -82,8 +84,8 @@ def _capped(graph: Graph, gaps: str) -> str:
 
 def _penalised(graph: Graph, log_mass: str, steps: str, penalty: float) -> str:
     """As `conftr.conformal.scores` has it: log f - 8192 l."""
-    zero, level = graph.constant(0.0), graph.constant(scores._LEVEL)
-    lowest = graph.constant(-scores._LEVEL)
+    zero, level = graph.constant(0.0), graph.constant(scores.LEVEL)
+    lowest = graph.constant(-scores.LEVEL)
     units = graph.op("Div", graph.op("Exp", log_mass), graph.constant(penalty))
     whole = graph.op("Min", graph.op("Floor", units), steps)
     part = graph.op("Sub", units, whole)
@@ -121,9 +123,9 @@ def reached(graph: Graph, values: str, tau: str, margin: float) -> str:
     Args:
         margin: What the rounding of another runtime may take off besides, so that sets only grow.
     """
-    largest, unit = graph.constant(sets._LARGEST), graph.constant(1.0)
+    largest, unit = graph.constant(sets.LARGEST), graph.constant(1.0)
     size = graph.op("Min", graph.op("Abs", tau), largest)
-    near = graph.op("Min", graph.op("Mul", size, graph.constant(float(sets._NEAR_ONE))), unit)
-    slack = graph.op("Mul", graph.op("Add", size, near), graph.constant(sets._ROUNDING))
+    near = graph.op("Min", graph.op("Mul", size, graph.constant(float(sets.NEAR_ONE))), unit)
+    slack = graph.op("Mul", graph.op("Add", size, near), graph.constant(sets.ROUNDING))
     lowered = graph.op("Sub", tau, graph.op("Add", slack, graph.constant(margin)))
     return graph.op("GreaterOrEqual", values, lowered)

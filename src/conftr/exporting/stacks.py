@@ -10,18 +10,17 @@ import numpy as np
 
 from conftr.classifier.head import LOWEST, REACH, Head
 from conftr.classifier.stack import Stack
+from conftr.conformal.scores import LOWEST_LOG
 from conftr.exporting import networks, trees, wishes
 from conftr.exporting.graph import ExportError, Graph, log_softmax
 from conftr.exporting.inputs import read
-from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.members.boosted import BoostedTrees
 from conftr.members.elsewhere import OutputColumns
 from conftr.members.forest import Trees
 from conftr.members.logistic import LinearModel
 from conftr.members.member import FLOOR, FittedMember
-
-_LOWEST_LOG = -87.0  # of a probability of another system, as in `conftr.logits_from_probs`
 
 
 def logits(graph: Graph, stack: Stack, classes: int) -> str:
@@ -88,8 +87,8 @@ def _model(graph: Graph, inputs: _Inputs, model: Any) -> str:
 def _outputs(graph: Graph, inputs: str, model: OutputColumns) -> str:
     if not model.are_probabilities:
         return inputs
-    lowest = graph.constant(_LOWEST_LOG)
-    bounded = graph.op("Max", inputs, graph.constant(float(np.exp(_LOWEST_LOG))))
+    lowest = graph.constant(LOWEST_LOG)
+    bounded = graph.op("Max", inputs, graph.constant(float(np.exp(LOWEST_LOG))))
     return graph.op("Max", graph.op("Log", bounded), lowest)
 
 

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from conftr.data.pictures import PictureFiles
-from conftr.features import frames, frozen_pictures
+from conftr.features import frames, frozen_pictures, images
 from conftr.features.columns import Doubles, Json
-from conftr.features.encoding import Images, _numeric
-from conftr.features.encoding import from_json as encoding_from_json
-from conftr.features.encoding import learn as learn_encoding
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frames import Frame
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images, numeric
 from conftr.features.text_columns import TextColumns
 from conftr.features.texts import columns_of_texts
 
@@ -35,15 +33,12 @@ class Columns:
 
     @classmethod
     def learn(cls, x: Any) -> Columns:
-        """Learn from training rows; no column of an array is a category."""
-        x = _numeric(x)
-        if x.ndim != 2 or 0 in x.shape:
-            raise ValueError(f"X must be a table (n, d), not empty; got shape {x.shape}.")
+        """Learn from training rows (n, d); no column of an array is a category."""
         return cls(x.shape[1], {})
 
     def encode(self, x: Any) -> Doubles:
         """The numbers as doubles, (n, d)."""
-        x = _numeric(x)
+        x = numeric(x)
         if x.shape[1:] != (self.width,):
             raise ValueError(
                 f"X must have shape (n, {self.width}), as it had in fit; got {x.shape}."
@@ -55,10 +50,10 @@ class Columns:
         return {"kind": "columns", "width": self.width}
 
 
-Matrix = Columns | FrameColumns | TextColumns | Images | FrozenPictures
+RowReader = Columns | FrameColumns | TextColumns | Images | FrozenPictures
 
 
-def learn(x: Any, texts: Sequence[str] | None = None) -> Matrix:
+def learn(x: Any, texts: Sequence[str] | None = None) -> RowReader:
     """How training rows are read: a data frame, an array (n, d), images (n, h, w, ...), or files.
 
     Args:
@@ -73,11 +68,16 @@ def learn(x: Any, texts: Sequence[str] | None = None) -> Matrix:
         return TextColumns.learn(x, named) if named else FrameColumns.learn(x)
     if isinstance(x, PictureFiles):
         return frozen_pictures.frozen_pictures()
-    encoding = learn_encoding(x)
-    return encoding if isinstance(encoding, Images) else Columns.learn(x)
+    x = numeric(x)
+    if x.ndim < 2 or 0 in x.shape:
+        raise ValueError(
+            f"X must be a table (n, d) or images (n, height, width, ...), not empty; got shape "
+            f"{x.shape}."
+        )
+    return Columns.learn(x) if x.ndim == 2 else images.learn(x)
 
 
-def from_json(data: Json) -> Matrix:
+def from_json(data: Json) -> RowReader:
     """The reader of rows that was written as this."""
     if data["kind"] == "columns":
         return Columns(int(data["width"]), {})
@@ -85,9 +85,8 @@ def from_json(data: Json) -> Matrix:
         return frozen_pictures.from_json(data)
     if data["kind"] == "text columns":
         return TextColumns.from_json(data)
-    encoding = encoding_from_json(data["frame"] if data["kind"] == "frame columns" else data)
-    if isinstance(encoding, Frame):
-        return FrameColumns(encoding)
-    if isinstance(encoding, Images):
-        return encoding
+    if data["kind"] == "frame columns":
+        return FrameColumns(Frame.from_json(data["frame"]))
+    if data["kind"] == "images":
+        return Images.from_json(data)
     raise ValueError(f"there is no reader of rows of kind {data['kind']!r}.")

@@ -24,7 +24,7 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 LEVELS = 100  # of a category; the rarest beyond them share the outcome of unseen ones
-_FARTHEST = 10.0  # standard deviations; what lies farther out is brought here
+FARTHEST = 10.0  # standard deviations; what lies farther out is brought here
 _ROWS = 4096  # that are encoded together
 
 
@@ -33,8 +33,8 @@ class Numbers:
     """d columns of numbers: (x - shift) * scale, with `fill` for what is missing.
 
     Attributes:
-        scale: What numbers are divided by; 0 for a constant column: it tells nothing, and other
-            values later must not either.
+        scale: One over the standard deviation, by which numbers are multiplied; 0 for a constant
+            column, so that other values later have no effect.
         gaps: The columns that lack numbers in training; each gets an indicator.
     """
 
@@ -73,7 +73,7 @@ class Numbers:
         values *= self.scale
         missing = np.isnan(values)
         np.copyto(values, (self.fill - self.shift) * self.scale, where=missing)
-        np.clip(values, -_FARTHEST, _FARTHEST, out=values)
+        np.clip(values, -FARTHEST, FARTHEST, out=values)
         encoded[:, : len(self.shift)], encoded[:, len(self.shift) :] = values, missing[:, self.gaps]
 
     def to_json(self) -> Json:

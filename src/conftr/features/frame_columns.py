@@ -56,7 +56,7 @@ class FrameColumns:
             raise ValueError("X must be a data frame with named columns, as it was in fit.")
         opened, known = frames.opened(x), self.frame
         frames.check_columns(opened.columns, known.names)
-        numbers = frames._doubles(opened, known.numeric)
+        numbers = frames.doubles(opened, known.numeric)
         codes = [_codes(levels, opened[name]) for name, levels in known.levels.items()]
         return np.concatenate([numbers, *(column[:, None] for column in codes)], axis=1)
 
@@ -72,7 +72,7 @@ def _codes(levels: Levels, column: Any) -> npt.NDArray[np.float64]:
     missing, unseen = column.is_null().to_numpy(), len(levels.levels)
     if not unseen:
         return np.where(missing, np.nan, 0.0)
-    places = frames._texts(column).replace_strict(
+    places = frames.levels_as_text(column).replace_strict(
         levels.levels, range(unseen), default=unseen, return_dtype=nw.Int64
     )
     return np.where(missing, np.nan, places.fill_null(0).to_numpy().astype(np.float64))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from conftr.conformal import checks
-from conftr.features.columns import Doubles, Encoded, Json, Levels, Numbers
+from conftr.features.columns import Doubles, Json, Levels, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,7 @@ class Frame:
     Attributes:
         names: Of the columns in fit.
         numeric: Those of numbers and booleans, side by side in `numbers`.
+        numbers: What training rows have in them, which saved models keep.
         levels: The others, categories.
     """
 
@@ -27,23 +28,6 @@ class Frame:
     numeric: tuple[str, ...]
     numbers: Numbers
     levels: Mapping[str, Levels]
-    shift = 0.0
-    scale = 1.0
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """The shape of one encoded row."""
-        return (self.numbers.width + sum(column.width for column in self.levels.values()),)
-
-    def encode(self, x: Any) -> Encoded:
-        """A frame of n rows -> (n, width) in float32."""
-        if not is_frame(x):
-            raise ValueError("X must be a data frame with named columns, as it was in fit.")
-        frame = opened(x)
-        check_columns(frame.columns, self.names)
-        encoded = [self.numbers.encode(_doubles(frame, self.numeric))]
-        encoded += [_encode(column, frame[name]) for name, column in self.levels.items()]
-        return np.concatenate(encoded, axis=1)
 
     def to_json(self) -> Json:
         """Give it as plain data."""
@@ -78,8 +62,8 @@ def learn(x: Any) -> Frame:
     numeric = tuple(name for name in frame.columns if _is_numeric(frame[name]))
     known = set(numeric)
     levels = {name: _learn_levels(frame[name]) for name in frame.columns if name not in known}
-    encoding = Frame(tuple(frame.columns), numeric, Numbers.learn(_doubles(frame, numeric)), levels)
-    if encoding.inputs == (0,):
+    encoding = Frame(tuple(frame.columns), numeric, Numbers.learn(doubles(frame, numeric)), levels)
+    if not encoding.numbers.width and not any(column.width for column in levels.values()):
         empty = checks.listed(map(repr, encoding.names))
         raise ValueError(f"X holds nothing to learn from: {empty} are empty.")
     return encoding
@@ -156,44 +140,32 @@ def _refuse(column: Any, what: str) -> None:
     )
 
 
-def _doubles(frame: Any, columns: Sequence[str]) -> Doubles:
+def doubles(frame: Any, columns: Sequence[str]) -> Doubles:
     """Columns as doubles (n, len(columns)), nan where missing."""
     import narwhals.stable.v2 as nw
 
-    doubles = np.empty((len(frame), len(columns)))
+    values = np.empty((len(frame), len(columns)))
     for i, name in enumerate(columns):
         try:
-            doubles[:, i] = frame[name].cast(nw.Float64).to_numpy()
+            values[:, i] = frame[name].cast(nw.Float64).to_numpy()
         except Exception as fault:  # every library has its own
             raise ValueError(
                 f"column {name!r} must hold numbers, as it did in fit; it holds "
                 f"{frame[name].dtype}."
             ) from fault
-        if np.isinf(doubles[:, i]).any():
-            row = np.flatnonzero(np.isinf(doubles[:, i]))[0]
+        if np.isinf(values[:, i]).any():
+            row = np.flatnonzero(np.isinf(values[:, i]))[0]
             raise ValueError(f"column {name!r} must hold finite numbers; row {row} is infinite.")
-    return doubles
+    return values
 
 
 def _learn_levels(column: Any) -> Levels:
-    counts = _texts(column.drop_nulls()).value_counts(name="count")
+    counts = levels_as_text(column.drop_nulls()).value_counts(name="count")
     known = dict(zip(counts[column.name].to_list(), counts["count"].to_list(), strict=True))
     return Levels.learn(known, int(column.is_null().sum()))
 
 
-def _encode(levels: Levels, column: Any) -> Encoded:
-    import narwhals.stable.v2 as nw
-
-    missing = column.is_null().to_numpy()
-    if not levels.levels:
-        return levels.encode(np.full(len(missing), -1), missing)
-    places = _texts(column).replace_strict(
-        levels.levels, range(len(levels.levels)), default=-1, return_dtype=nw.Int64
-    )
-    return levels.encode(places.to_numpy(), missing)
-
-
-def _texts(column: Any) -> Any:
+def levels_as_text(column: Any) -> Any:
     """Levels as text. Of numbers, whole ones have no point: where one is missing, pandas makes
     floats of integers.
     """

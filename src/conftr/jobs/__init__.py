@@ -1,1 +1,1 @@
-"""From a file to a classifier that keeps its promise, and from that to sets for another file."""
+"""The practitioner's verbs without the command line: fit, calibrate, predict, monitor, export."""

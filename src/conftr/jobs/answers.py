@@ -59,7 +59,7 @@ def frame(
 ) -> pl.DataFrame:
     """The answers to rows `first`, `first` + 1, ... with sets, logits and p-values (n, K).
 
-    Logits tell apart what is too unlikely for a probability.
+    Classes are ordered by logits, because very small probabilities are equal to 0.
     """
     n = len(sets)
     rows, members = np.nonzero(sets)

@@ -107,12 +107,12 @@ def calibrate_saved(
     fresh = given.take(division.rest[division.drawn.one_each(seed)])
     groups = "class" if task.by_class else "all" if fresh.groups is None else fresh.groups
     clf.calibrate(fresh.X, fresh.y, clf.alpha_ if alpha is None else alpha, groups)
-    more = (
+    more_provenance = (
         {"outputs": provenance["outputs"]}
         if is_outputs and "outputs" in provenance
         else learned_from
     )
-    shown = show(clf, given.take(division.test), task, more)
+    shown = show(clf, given.take(division.test), task, more_provenance)
     return Result(clf, shown, (*given.notes, *division.notes)), before
 
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone  # type: ignore[import-untyped]
 
-from conftr.classifier import repeats
+from conftr.classifier import estimator_fitting, repeats
 from conftr.classifier.choosing_members import AUTO
 from conftr.classifier.cross_fitting import FOLDS
 from conftr.classifier.division import Order, Rows, calibration_size, order, seed_of
-from conftr.classifier.estimator import ConformalClassifier, fit_in_order
+from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.evidence import Evidence
 from conftr.classifier.testing import evidence_of
 from conftr.data import DataError
@@ -90,7 +90,7 @@ def fit(
     announce(_plan(task.clf, learned))
     clf = clone(task.clf).set_params(progress=progress)
     groups = "class" if task.by_class else learned.groups
-    fit_in_order(clf, learned.X, learned.y, groups, division.drawn)
+    estimator_fitting.fit(clf, learned.X, learned.y, groups, clf.alpha, {}, division.drawn)
     return Result(clf, show(clf, test, task), division.notes)
 
 
@@ -146,19 +146,22 @@ def _check_held_out(drawn: Order, tested: int, alpha: float) -> None:
 
 
 def show(
-    clf: ConformalClassifier, test: UserData, task: FitTask, more: Mapping[str, Any] | None = None
+    clf: ConformalClassifier,
+    test: UserData,
+    task: FitTask,
+    more_provenance: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """What the classifier shows on test examples, with where all of it comes from.
 
     Args:
-        more: More of that.
+        more_provenance: Entries to add to the record of where the classifier comes from.
     """
     # Single networks tell of what was tried in their words.
     stacked = clf.candidates_[0].stack.head is not None
     measured = {candidate.name: candidate.inefficiency for candidate in clf.tried_ if stacked}
     provenance = {
         **test.origin,
-        **(more or {}),
+        **(more_provenance or {}),
         "rows": _rows(clf, len(test.y)),
         "seed": task.seed,
         "method": clf.method_,

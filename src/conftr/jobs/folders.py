@@ -11,7 +11,7 @@ from conftr.machine import disk
 from conftr.report import writing as report
 
 
-def check(folder: Path, *, overwrite: bool) -> Path:
+def check(folder: Path, *, overwrite: bool) -> None:
     """Raise, before any work, unless a model and its report can be written into the folder."""
     if folder.is_file():
         raise DataError(f"--out must be a folder; {folder} is a file.")
@@ -24,7 +24,6 @@ def check(folder: Path, *, overwrite: bool) -> Path:
     fault = disk.why_not_writable(folder)
     if fault:
         raise DataError(f"--out {folder} cannot be written to: {fault}.")
-    return folder
 
 
 def _holds_something(folder: Path) -> bool:

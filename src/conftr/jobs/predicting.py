@@ -17,12 +17,12 @@ from conftr.classifier.calibration import Groups
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.stack import Answers, Stack
 from conftr.data import DataError
-from conftr.data.pictures import SMALL, Shape
+from conftr.data.pictures import SMALL, PictureShape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
 from conftr.features.codes import Columns
-from conftr.features.encoding import Images
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.features.text_columns import NgramColumns, TextColumns, WordColumns
 from conftr.features.texts import long_texts, long_texts_sentence
 from conftr.jobs import answers
@@ -132,7 +132,7 @@ def inputs_of(clf: ConformalClassifier, path: Path, others: Iterable[str | None]
     return Inputs(names, names)
 
 
-def _pictures_of(stack: Stack) -> Shape | None:
+def _pictures_of(stack: Stack) -> PictureShape | None:
     """(height, width, channels) that a stack takes of picture files; None if it takes none."""
     for member in stack.members:
         if isinstance(member.reader, FrozenPictures):

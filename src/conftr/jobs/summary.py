@@ -1,4 +1,4 @@
-"""What came out, in numbers for a program and in a few lines for a person."""
+"""The summary of a fit or calibration: numbers as JSON, and lines for the terminal."""
 
 from __future__ import annotations
 

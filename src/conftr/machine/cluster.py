@@ -66,7 +66,7 @@ class Here:
     here: bool = True
 
     def at_a_time(self, models: int) -> int:  # noqa: ARG002
-        """Many, since they keep checkpoints."""
+        """Many: a task that was interrupted goes on from its checkpoints."""
         return self.most
 
     def cores(self) -> int:

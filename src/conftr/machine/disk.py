@@ -1,4 +1,4 @@
-"""Files that are on the disk when they are said to be, moved where nothing comes in between."""
+"""Write, move and remove files so that each is whole on the disk or not there."""
 
 from __future__ import annotations
 

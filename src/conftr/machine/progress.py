@@ -1,4 +1,4 @@
-"""What a long run tells while it goes on: to a terminal, to a log, or to nobody."""
+"""Progress of long runs: bars on a terminal, lines in a log, or silence."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
-Shape: TypeAlias = tuple[int, ...]
+RowShape: TypeAlias = tuple[int, ...]
 
 IN_MEMORY = 2**24  # bytes up to which rows stay in memory, where everything is quicker
 _BLOCK = 2**20  # numbers of a block
@@ -49,7 +49,7 @@ class _NamelessFile:
             where = f"rows that are too many for memory go to {_folder()}; TMPDIR names another"
             raise OSError(fault.errno, f"{fault.strerror}: {where}") from fault
 
-    def read(self, start: int, shape: Shape, dtype: np.dtype[Any]) -> Array:
+    def read(self, start: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """An array of this shape and type, from a place of the file in bytes."""
         array = np.empty(shape, dtype)
         content = array.reshape(-1).view(np.uint8).data
@@ -82,13 +82,13 @@ class RowsOnDisk:
         dtype: The type of their numbers.
     """
 
-    row: Shape
+    row: RowShape
     dtype: np.dtype[Any]
     _file: _NamelessFile
     _places: npt.NDArray[np.int64]  # of the rows in the file
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> tuple[int, ...]:
         """(n, ...)."""
         return (len(self._places), *self.row)
 
@@ -195,7 +195,7 @@ def moments(rows: RowsOnDisk, columns: int) -> Moments:
 
 
 def collected(
-    blocks: Iterable[Array], most: int, row: Shape, dtype: npt.DTypeLike
+    blocks: Iterable[Array], most: int, row: RowShape, dtype: npt.DTypeLike
 ) -> Array | RowsOnDisk:
     """The rows of blocks that are made one after the other: in memory, or on disk if too many.
 

@@ -79,9 +79,9 @@ def in_rounds(
     have begun.
     """
     turns: SimpleQueue[Turn | None] = SimpleQueue()
-    # Each state goes two ways, to the caller and to who takes its next turn: no one who is
-    # interrupted takes away what another waits for. Every turn has a way of its own, so that none
-    # overtakes the one before.
+    # Every state is put into two queues, one for the caller and one for the worker that takes the
+    # next step: a reader that is interrupted never removes what the other waits for. Every turn has
+    # its own queue, so that turns stay in order.
     given = [SimpleQueue[_Ended]() for _ in states]
     closed = False
 

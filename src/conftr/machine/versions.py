@@ -1,4 +1,4 @@
-"""Which versions of what made a result."""
+"""Versions of Python and of packages, as records keep them."""
 
 from __future__ import annotations
 

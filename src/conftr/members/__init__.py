@@ -1,4 +1,4 @@
-"""What gives logits of rows: networks, trees and linear models of ours, and models of others."""
+"""What gives log-probabilities of rows: networks, trees, linear models, models of others."""
 
 from conftr.members.boosted import Boosted
 from conftr.members.elsewhere import Function, Logits, Probabilities

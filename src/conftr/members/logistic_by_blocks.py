@@ -45,13 +45,13 @@ def regressed(
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     known, places = np.unique(labels, return_inverse=True)
-    heights, shape = _heights(weights, len(x)), (x.shape[1] + 1, len(known))
+    row_weights, shape = _row_weights(weights, len(x)), (x.shape[1] + 1, len(known))
     # Of two classes scikit-learn has one column of weights, w, and here are -w / 2 and w / 2.
     penalty = strength * (2 if len(known) == 2 else 1)
 
     def value_and_gradient(flat: Doubles) -> tuple[float, Doubles]:
         W = flat.reshape(shape)
-        sums, total = _summed(x, places, heights, W), heights.sum()
+        sums, total = _summed(x, places, row_weights, W), row_weights.sum()
         shrunk = np.vstack([W[:-1], np.zeros(shape[1])]) * penalty
         loss = (sums.loss + (shrunk * W).sum() / 2) / total
         return float(loss), ((sums.gradient + shrunk) / total).reshape(-1)
@@ -63,27 +63,27 @@ def regressed(
     return W[:-1].copy(), W[-1].copy(), np.asarray(known, np.int64)
 
 
-def _heights(weights: Doubles | None, n: int) -> Doubles:
+def _row_weights(weights: Doubles | None, n: int) -> Doubles:
     return np.ones(n) if weights is None else weights
 
 
-def _summed(x: RowsOnDisk, places: Any, heights: Doubles, W: Doubles) -> _Sums:
+def _summed(x: RowsOnDisk, places: Any, row_weights: Doubles, W: Doubles) -> _Sums:
     """The sums over all rows, block by block."""
     loss, gradient, first = 0.0, np.zeros(W.shape), 0
     for block in x.blocks():
         rows = slice(first, first + len(block))
-        of_block = _of_block(block, places[rows], heights[rows], W)
+        of_block = _of_block(block, places[rows], row_weights[rows], W)
         loss, gradient = loss + of_block.loss, gradient + of_block.gradient
         first += len(block)
     return _Sums(loss, gradient)
 
 
-def _of_block(block: Any, places: Any, heights: Doubles, W: Doubles) -> _Sums:
+def _of_block(block: Any, places: Any, row_weights: Doubles, W: Doubles) -> _Sums:
     """The sums over a block; products in the precision of the inputs, all else in doubles."""
     logs: Doubles = log_softmax((block @ W[:-1].astype(block.dtype)).astype(np.float64) + W[-1])
     rows, residuals = np.arange(len(block)), np.exp(logs)
     residuals[rows, places] -= 1
-    residuals *= heights[:, None]
+    residuals *= row_weights[:, None]
     by_weights = block.T @ residuals.astype(block.dtype)
-    loss = -float(heights @ logs[rows, places])
+    loss = -float(row_weights @ logs[rows, places])
     return _Sums(loss, np.vstack([by_weights, residuals.sum(axis=0)]))

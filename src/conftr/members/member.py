@@ -97,7 +97,7 @@ class MemberRows:
         return rows_read
 
     @cached_property
-    def reader(self) -> codes.Matrix:
+    def reader(self) -> codes.RowReader:
         """How rows are read, learned once for all members."""
         return codes.learn(self.X, self.texts)
 
@@ -115,7 +115,7 @@ class FittedModel(Protocol):
     """One fitted model.
 
     Attributes:
-        kind: Names the function that loads it.
+        kind: Names the module that loads it, as `conftr.members.loading` finds it.
         words: What it is, for people.
     """
 

@@ -19,7 +19,7 @@ from conftr.conformal.objectives import CrossEntropy
 from conftr.data.dataset import Normalisation
 from conftr.features import codes
 from conftr.features.bins import Binned
-from conftr.features.encoding import Images
+from conftr.features.images import Images
 from conftr.features.spread import Spread
 from conftr.features.text_columns import TextColumns, WordColumns
 from conftr.features.word_vectors import NOTHING, STEP
@@ -279,7 +279,7 @@ def _by_words(rows: MemberRows) -> MemberRows:
 
 
 def _encoding_of(
-    reader: codes.Matrix | WordColumns, inputs: Any, *, bins: bool = False
+    reader: codes.RowReader | WordColumns, inputs: Any, *, bins: bool = False
 ) -> Encoding:
     """How networks see rows that a reader has read."""
     if isinstance(reader, Images):
@@ -293,7 +293,7 @@ def _encoding_of(
 class SeenRows(NamedTuple):
     """What reads rows, what networks see of them, and training rows as they see them."""
 
-    reader: codes.Matrix
+    reader: codes.RowReader
     encoding: Encoding
     inputs: Any
 

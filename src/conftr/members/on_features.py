@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from conftr.features import frozen_pictures
-from conftr.features.encoding import Images
 from conftr.features.frozen_pictures import FrozenPictures
+from conftr.features.images import Images
 from conftr.members.member import (
     FittedMember,
     Fold,

@@ -1,1 +1,1 @@
-"""Is it still valid? New rows of a model in use, watched by tests that hold at any time."""
+"""Tests, valid at any time, of whether a model's promise still holds on new rows."""

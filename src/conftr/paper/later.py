@@ -164,4 +164,5 @@ def size(result: Any) -> str:
 
 
 def _failures(record: Record) -> str:
-    return f" ({record['failed']} of 5 failed)" if record["failed"] else ""
+    failed, trials = record["failed"], record["specification"]["trials"]
+    return f" ({failed} of {trials} failed)" if failed else ""

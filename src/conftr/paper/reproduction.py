@@ -1,4 +1,4 @@
-"""Which exhibits are reproduced, and how far that is."""
+"""Choose exhibits of the paper, and say how many of their runs are stored."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from conftr.training.epochs import Objective, TrainingSet
 from conftr.training.models import MLP, Model
 from conftr.training.runs import Plan, resample, trial_keys
 
-Report: TypeAlias = Callable[[Progress], None]
+ProgressReport: TypeAlias = Callable[[Progress], None]
 
 _DIGITS = 6
 _ABREAST = 4  # linear models of one program: more do not stay in the cache
@@ -82,7 +82,7 @@ def measured(
     vary: Mapping[str, Sequence[Any]],
     *,
     seed: int = 0,
-    progress: Report | None = None,
+    progress: ProgressReport | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> list[float | None]:
     """Train with each of several settings, from the same start and through the same shuffles.

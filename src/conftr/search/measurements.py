@@ -21,7 +21,7 @@ from conftr.machine.disk import write_whole
 from conftr.machine.plain_data import build, digest, shared
 from conftr.machine.progress import Display
 from conftr.search.attempts import Attempt, Bundle, bundled, vary
-from conftr.search.held_out import HeldOut, Report, measured
+from conftr.search.held_out import HeldOut, ProgressReport, measured
 from conftr.training import Checkpoints, CheckpointWarning, Progress, TrainingWarning
 
 Sizes: TypeAlias = dict[Attempt, float | None]
@@ -112,7 +112,7 @@ def sizes(
     bundle: Bundle,
     *,
     source: ExampleSource,
-    progress: Report | None = None,
+    progress: ProgressReport | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> list[float | None]:
     """Mean set size of each attempt of a bundle on its held-out examples; None for a failure."""

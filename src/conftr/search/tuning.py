@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from conftr.search.held_out import HeldOut, Report, measured
+from conftr.search.held_out import HeldOut, ProgressReport, measured
 from conftr.search.space import around
 from conftr.training import Checkpoints
 from conftr.training.epochs import Objective, Program, with_settings
@@ -36,7 +36,7 @@ def tune(
     n: int,
     *,
     seed: int = 0,
-    progress: Report | None = None,
+    progress: ProgressReport | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Tuned:
     """Compare n settings around those of an objective and a plan, which are the first of them.

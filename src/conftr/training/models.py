@@ -24,7 +24,7 @@ Params: TypeAlias = Any
 State: TypeAlias = Any
 
 _DECAY = 0.9
-_EPSILON = 1e-5
+NORM_EPSILON = 1e-5  # added to the variance of batch norm
 
 
 class Model(Protocol):
@@ -130,7 +130,7 @@ class BatchNorm(eqx.Module):
             )
         else:
             now = running
-        factor = self.scale * jax.lax.rsqrt(now.var + _EPSILON)
+        factor = self.scale * jax.lax.rsqrt(now.var + NORM_EPSILON)
         return (x - now.mean) * factor + self.offset, running
 
 

@@ -67,10 +67,10 @@ class CaCT:
 
     Attributes:
         alpha: The share of sets that may miss the truth.
-        target_size: Eta.
-        penalty: Rho at the start.
-        growth: Its factor.
-        every: Steps between moves.
+        target_size: Eta, the bound on the set size of every class.
+        penalty: Rho before the first step.
+        growth: Factor by which rho of a class grows while its sets stay too large.
+        every: Steps between two updates of multipliers and penalties.
         score: As in `ConfTr`.
         quantile: As in `ConfTr`.
         temperature: As in `ConfTr`.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from conftr.data.errors import DataError
-from conftr.data.pictures import Shape
+from conftr.data.pictures import PictureShape
 from conftr.data.user_files import arrays, pictures, tables
 from conftr.data.user_files.examples import (
     INPUTS,
@@ -41,7 +41,7 @@ class Inputs:
 
     columns: tuple[str, ...] | None = None
     numeric: tuple[str, ...] = ()
-    pictures: Shape | None = None
+    pictures: PictureShape | None = None
     classes: tuple[str, ...] = ()
 
 
@@ -190,14 +190,14 @@ def _column(
     _end(path, first - 1, broken)
 
 
-def _rows_of(shape: Shape, rows: int) -> int:
+def _rows_of(shape: PictureShape, rows: int) -> int:
     return min(rows, CELLS // math.prod(shape) + 1)
 
 
 def _decoded(
     some: pictures.Listed,
     first: int,
-    shape: Shape,
+    shape: PictureShape,
     kept: pl.DataFrame,
     groups: pl.Series | None,
     broken: pictures.Broken,

@@ -14,7 +14,7 @@ import polars as pl
 from conftr.conformal import checks
 from conftr.data import library
 from conftr.data.errors import DataError
-from conftr.data.pictures import Shape
+from conftr.data.pictures import PictureShape
 from conftr.data.sentences import TEXT
 from conftr.data.user_files import arrays, columns, labels, pictures, tables
 from conftr.data.user_files.pictures import FOLDER, Listed, Progress
@@ -144,7 +144,7 @@ def picture_column(path: Path, roles: Roles) -> str | None:
 
 
 def read_pictures(
-    path: Path, roles: Roles, *, shape: Shape | None = None, progress: Progress = _silent
+    path: Path, roles: Roles, *, shape: PictureShape | None = None, progress: Progress = _silent
 ) -> UserData:
     """The pictures of a folder, or those that a column of a table names.
 

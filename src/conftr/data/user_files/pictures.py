@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ from conftr.conformal import checks
 from conftr.conformal.shown_names import shown
 from conftr.data import pictures
 from conftr.data.errors import DataError
-from conftr.data.pictures import SMALL, Look, PictureError, PictureFiles, Pixels, Shape
+from conftr.data.pictures import SMALL, Look, PictureError, PictureFiles, PictureShape, Pixels
 from conftr.machine.rows_on_disk import RowsOnDisk, collected
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -103,18 +104,19 @@ def listed_column(path: Path, column: pl.Series, labels: pl.Series | None = None
     return Listed(paths, shown.alias(COLUMN), empty if labels is None else labels)
 
 
-def column_of_paths(frame: pl.DataFrame, but: Collection[str | None] = ()) -> str | None:
+def column_of_paths(frame: pl.DataFrame) -> str | None:
     """The column of a table that holds paths of pictures, by the endings of its texts."""
+    endings = "|".join(map(re.escape, pictures.SUFFIXES))
     for column in frame.iter_columns():
-        if column.dtype == pl.String and column.name not in but:
+        if column.dtype == pl.String:
             known = column.drop_nulls()
-            ending = known.str.to_lowercase().str.contains(r"\.(png|jpe?g|webp)\s*$")
+            ending = known.str.to_lowercase().str.contains(rf"({endings})\s*$")
             if 0 < _MOSTLY * len(known) <= ending.sum():
                 return column.name
     return None
 
 
-def read(given: Listed, *, shape: Shape | None = None, progress: Progress) -> ReadPictures:
+def read(given: Listed, *, shape: PictureShape | None = None, progress: Progress) -> ReadPictures:
     """Read pictures in two passes, of which the first decides what they are brought to.
 
     Args:
@@ -142,7 +144,9 @@ def read(given: Listed, *, shape: Shape | None = None, progress: Progress) -> Re
     return ReadPictures(X, rows, broken, tuple(notes))
 
 
-def decoded_runs(given: Listed, shape: Shape, broken: Broken) -> Iterator[tuple[int, Pixels]]:
+def decoded_runs(
+    given: Listed, shape: PictureShape, broken: Broken
+) -> Iterator[tuple[int, Pixels]]:
     """Pixels of neighbouring pictures, with the place of the first; broken ones end a run."""
     names, first, run = given.shown.to_list(), 0, list[Pixels]()
     for row, path in enumerate(given.paths):
@@ -191,7 +195,7 @@ class _Noting:
 
 
 def _as_pixels(
-    given: Listed, rows: Sequence[int], shape: Shape, broken: Broken, progress: Progress
+    given: Listed, rows: Sequence[int], shape: PictureShape, broken: Broken, progress: Progress
 ) -> tuple[Pixels | RowsOnDisk, list[int]]:
     """Pixels of all that can be read, one file at a time."""
     good, names = list[int](), given.shown.to_list()
@@ -207,7 +211,7 @@ def _as_pixels(
 
 
 def _as_files(
-    given: Listed, rows: Sequence[int], shape: Shape, broken: Broken, progress: Progress
+    given: Listed, rows: Sequence[int], shape: PictureShape, broken: Broken, progress: Progress
 ) -> tuple[PictureFiles, list[int]]:
     """Files, each decoded once to know that it can be."""
     digests, good, names = list[Any](), list[int](), given.shown.to_list()
@@ -230,7 +234,7 @@ def _with_progress(rows: Sequence[int], progress: Progress) -> Iterator[int]:
     progress(_PROGRESS, len(rows), len(rows))
 
 
-def _shape(looks: Sequence[Look]) -> Shape:
+def _shape(looks: Sequence[Look]) -> PictureShape:
     """What pictures are brought to: see `read`."""
     channels = 1 if all(look.is_grey for look in looks) else 3
     longer = int(np.median([max(look[:2]) for look in looks]))
@@ -242,7 +246,7 @@ def _shape(looks: Sequence[Look]) -> Shape:
     return (longer, longer, channels)
 
 
-def _resized(looks: Iterable[Look], shape: Shape) -> Iterator[str]:
+def _resized(looks: Iterable[Look], shape: PictureShape) -> Iterator[str]:
     """A note where pictures get another size than their own."""
     others = sum(look[:2] != shape[:2] for look in looks)
     if others and max(shape[:2]) <= SMALL:
