@@ -79,9 +79,9 @@ _HEADS: Mapping[str, _HeadSettings] = {
         {
             "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
             "conftr": {
+                "alpha": 0.05,
                 "learning_rate": 0.005,
-                "weight_decay": 0.002,
-                "quantile": "nearest:0.02",
+                "weight_decay": 0.0005,
                 "temperature": 1,
                 "cross_entropy_weight": 0.2,
             },
@@ -93,10 +93,11 @@ _HEADS: Mapping[str, _HeadSettings] = {
         {
             "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
             "conftr": {
+                "alpha": 0.05,
                 "learning_rate": 0.01,
                 "weight_decay": 0.002,
-                "quantile": "nearest:0.02",
-                "temperature": 0.5,
+                "temperature": 1,
+                "cross_entropy_weight": 0.2,
             },
         },
     ),
