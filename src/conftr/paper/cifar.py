@@ -75,7 +75,7 @@ _HEADS: Mapping[str, _HeadSettings] = {
     # The smallest sets on images that no network has seen (results/sweeps), as the ensemble's MLP.
     "ensemble, MLP from the average": _HeadSettings(
         "from-average",
-        {"model": "members:mlp:128x128", "batch_size": 500},
+        {"model": "members:mlp:128x128", "batch_size": 500, "epochs": 50},
         {
             "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
             "conftr": {
@@ -89,7 +89,7 @@ _HEADS: Mapping[str, _HeadSettings] = {
     ),
     "ensemble, linear": _HeadSettings(
         "linear",
-        {"model": "views:linear", "batch_size": 500},
+        {"model": "views:linear", "batch_size": 500, "epochs": 50},
         {
             "cross-entropy": {"learning_rate": 0.01, "weight_decay": 0.01},
             "conftr": {

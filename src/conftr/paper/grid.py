@@ -69,6 +69,7 @@ _ON_MEMBERS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "batch_size": (1000, 500),
         "learning_rate": (0.02, 0.01, 0.005),
         "weight_decay": (2e-3, 5e-3, 1e-2, 2e-2),
+        "epochs": (15, 25, 50),
     },
     "conftr": {
         "alpha": (0.01, 0.05),
