@@ -95,6 +95,30 @@ def test_labels_may_come_later(model, tmp_path):
     assert (findings["rows"], findings["labelled"]) == (100, 100)
 
 
+def test_labels_may_come_in_any_order_and_count_once(model, tmp_path):
+    frame, day = rows(120, 1), np.random.default_rng(0).integers(0, 5, 120)
+    for today in range(5):
+        known = pl.when(pl.Series(day <= today)).then(pl.col("y"))
+        findings = watch(model, tmp_path, frame.with_columns(y=known))
+        assert (findings["rows"], findings["labelled"]) == (120, np.count_nonzero(day <= today))
+    assert {finding["rows"] for finding in findings["found"] if finding["kind"] != "class"} == {120}
+
+
+def test_a_file_may_grow_while_labels_of_its_rows_come(model, tmp_path):
+    first, more = rows(60, 1), rows(40, 2)
+    late = pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise(pl.col("y")).alias("y")
+    assert watch(model, tmp_path, first.with_columns(late))["labelled"] == 40
+    assert watch(model, tmp_path, pl.concat([first.with_columns(late), more]))["labelled"] == 80
+    findings = watch(model, tmp_path, pl.concat([first, more]))
+    assert (findings["rows"], findings["labelled"]) == (100, 100)
+
+
+def test_a_label_that_is_corrected_does_not_count_again(model, tmp_path):
+    first = watch(model, tmp_path, rows(60, 1))
+    corrected = rows(60, 1).with_columns(y=pl.col("y").reverse())
+    assert watch(model, tmp_path, corrected) == first
+
+
 def test_rows_without_labels_are_watched(model, tmp_path):
     findings = watch(model, tmp_path, rows(600, 3, sure=0.2).drop("y"), code=3)
     assert {finding["kind"] for finding in findings["found"] if finding["alarm"]} <= {

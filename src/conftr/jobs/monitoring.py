@@ -187,12 +187,12 @@ def _counted(
 
 def _grown(before: Observed, read: _Counted) -> Observed:
     """Add the rows that were not counted yet; labels count when they come."""
-    known, ids = np.flatnonzero(read.known), read.ids
-    counted = before.counted.with_file(read.digests, read.columns, ids)
-    named = read.digests[known] + read.columns["label"][known].astype(np.uint64) * row_digests.STEP
-    columns = {name: column[known] for name, column in read.columns.items()}
-    labelled = before.labelled.with_file(named, columns, None if ids is None else ids[known])
-    fresh = before.counted.new(read.digests, ids)
+    known, fresh = np.flatnonzero(read.known), before.counted.new(read.digests, read.ids)
+    counted = before.counted.with_file(read.digests, read.columns, read.ids)
+    labelled = before.labelled.with_rows(
+        counted.places(read.digests, read.ids)[known],
+        {name: column[known] for name, column in read.columns.items()},
+    )
     grouped = labelled.columns["group"][len(before.labelled) :]
     return before.grown(
         counted,
