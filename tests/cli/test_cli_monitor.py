@@ -87,6 +87,37 @@ def test_with_ids_no_row_counts_twice(model, tmp_path):
     assert "this monitor began with --id 'id'" in done.output
 
 
+EMPTY_IDS = {
+    "missing": pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col("id")),
+    "spaces": pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("  ")).otherwise(pl.col("id")),
+    "not a number": pl.when(pl.int_range(pl.len()) % 3 == 0)
+    .then(float("nan"))
+    .otherwise(pl.int_range(pl.len()).cast(pl.Float64)),
+}
+
+
+@pytest.mark.parametrize("ids", EMPTY_IDS.values(), ids=EMPTY_IDS)
+def test_rows_without_an_id_are_refused_where_ids_tell_rows_apart(model, tmp_path, ids):
+    path, state = tmp_path / "new.parquet", tmp_path / "state"
+    rows(100, 1).with_columns(id=ids).write_parquet(path)
+    done = run("monitor", model, path, "--state", state, "--id", "id")
+    assert done.exit_code == 1
+    message = " ".join(done.output.split())
+    assert "34 cells of the column 'id'" in message
+    assert "cannot be told apart" in message
+    assert not (state / monitoring.STATE).exists()
+    assert watch(model, tmp_path, rows(100, 1), "--id", "id")["rows"] == 100
+
+
+def test_empty_cells_are_counted_through_the_whole_file(model, tmp_path, monkeypatch):
+    path = tmp_path / "new.csv"
+    rows(100, 1).with_columns(id=EMPTY_IDS["missing"]).write_csv(path)
+    whole = monitoring.blocks
+    monkeypatch.setattr(monitoring, "blocks", lambda *given, **more: whole(*given, **more, rows=7))
+    done = run("monitor", model, path, "--state", tmp_path / "state", "--id", "id")
+    assert "34 cells of the column 'id'" in " ".join(done.output.split())
+
+
 def test_labels_may_come_later(model, tmp_path):
     frame = rows(100, 1)
     findings = watch(model, tmp_path, frame.drop("y"))
