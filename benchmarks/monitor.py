@@ -94,7 +94,7 @@ def alarms(setting, seed):
     digests = np.arange(ROWS).astype(np.uint64)
     seen = begun.grown(
         begun.counted.with_file(digests, numbers),
-        begun.labelled.with_file(digests, numbers),
+        begun.labelled.with_rows(np.arange(len(labels)), numbers),
         strangers=0,
         unseen=0,
     )

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,24 @@ def test_evidence_comes_back(clf, tmp_path):
     np.testing.assert_array_equal(
         result.candidates[0].probabilities, shown.candidates[0].probabilities
     )
+
+
+@pytest.mark.parametrize("groups", [None, "class"])
+def test_answers_on_rows_of_classes_that_were_not_learned_come_back(groups, tmp_path):
+    clf = fitted(groups=groups)
+    names = np.where(np.arange(300) % 10 == 0, "yak", NAMES[LABELS])
+    shown = evidence_of(clf, X, names)
+    result = artefact.evidence(artefact.save(clf, tmp_path, evidence=shown))
+    assert result.unseen == len(result.unseen_rows.standing) == 30
+    np.testing.assert_array_equal(result.unseen_sets(0.1), shown.unseen_sets(0.1))
+    np.testing.assert_array_equal(result.unseen_rows.confidence, shown.unseen_rows.confidence)
+
+
+def test_evidence_may_be_without_answers_on_rows_of_classes_that_were_not_learned(clf, tmp_path):
+    names = np.where(np.arange(300) % 10 == 0, "yak", NAMES[LABELS])
+    shown = replace(evidence_of(clf, X, names), unseen_rows=None)
+    result = artefact.evidence(artefact.save(clf, tmp_path, evidence=shown))
+    assert (result.unseen, result.unseen_rows, result.unseen_sets(0.1)) == (30, None, None)
 
 
 def test_there_may_be_no_evidence(clf, tmp_path):

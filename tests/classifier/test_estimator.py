@@ -986,6 +986,15 @@ def test_evidence_counts_examples_of_classes_that_were_not_learned(clf):
     kept = np.flatnonzero(y != "yak")
     np.testing.assert_array_equal(shown.sets(), clf.predict_set(X_TEST[kept]))
     np.testing.assert_array_equal(shown.pictures, pictures[kept])
+    others = X_TEST[y == "yak"]
+    for alpha in (0.05, 0.3):
+        np.testing.assert_array_equal(
+            shown.unseen_sets(alpha), clf.predict_set(others, alpha=alpha)
+        )
+    np.testing.assert_array_equal(
+        shown.unseen_rows.confidence, clf.predict_proba(others).max(axis=1)
+    )
+    assert evidence_of(clf, X_TEST, Y_TEST).unseen_rows is None
     with pytest.raises(ValueError, match="y holds classes that are not known: 'yak'"):
         evidence_of(clf, X_TEST, np.full(500, "yak"))
 

@@ -250,6 +250,7 @@ def test_test_rows_of_classes_that_were_not_learned_count_as_missed(with_strange
     model, result = with_strangers
     shown = artefact.evidence(model)
     assert 10 < result["unseen_rows"] == shown.unseen < 30
+    assert len(shown.unseen_rows.standing) == shown.unseen  # what `monitor` compares new rows with
     assert result["test_rows"] == len(shown.labels) + shown.unseen == 140
     assert result["coverage"] == result["covered"] / 140
     assert result["covered"] <= 140 - shown.unseen

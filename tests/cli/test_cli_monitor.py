@@ -87,12 +87,67 @@ def test_with_ids_no_row_counts_twice(model, tmp_path):
     assert "this monitor began with --id 'id'" in done.output
 
 
+EMPTY_IDS = {
+    "missing": pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col("id")),
+    "spaces": pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("  ")).otherwise(pl.col("id")),
+    "not a number": pl.when(pl.int_range(pl.len()) % 3 == 0)
+    .then(float("nan"))
+    .otherwise(pl.int_range(pl.len()).cast(pl.Float64)),
+}
+
+
+@pytest.mark.parametrize("ids", EMPTY_IDS.values(), ids=EMPTY_IDS)
+def test_rows_without_an_id_are_refused_where_ids_tell_rows_apart(model, tmp_path, ids):
+    path, state = tmp_path / "new.parquet", tmp_path / "state"
+    rows(100, 1).with_columns(id=ids).write_parquet(path)
+    done = run("monitor", model, path, "--state", state, "--id", "id")
+    assert done.exit_code == 1
+    message = " ".join(done.output.split())
+    assert "34 cells of the column 'id'" in message
+    assert "cannot be told apart" in message
+    assert not (state / monitoring.STATE).exists()
+    assert watch(model, tmp_path, rows(100, 1), "--id", "id")["rows"] == 100
+
+
+def test_empty_cells_are_counted_through_the_whole_file(model, tmp_path, monkeypatch):
+    path = tmp_path / "new.csv"
+    rows(100, 1).with_columns(id=EMPTY_IDS["missing"]).write_csv(path)
+    whole = monitoring.blocks
+    monkeypatch.setattr(monitoring, "blocks", lambda *given, **more: whole(*given, **more, rows=7))
+    done = run("monitor", model, path, "--state", tmp_path / "state", "--id", "id")
+    assert "34 cells of the column 'id'" in " ".join(done.output.split())
+
+
 def test_labels_may_come_later(model, tmp_path):
     frame = rows(100, 1)
     findings = watch(model, tmp_path, frame.drop("y"))
     assert (findings["rows"], findings["labelled"]) == (100, 0)
     findings = watch(model, tmp_path, frame)
     assert (findings["rows"], findings["labelled"]) == (100, 100)
+
+
+def test_labels_may_come_in_any_order_and_count_once(model, tmp_path):
+    frame, day = rows(120, 1), np.random.default_rng(0).integers(0, 5, 120)
+    for today in range(5):
+        known = pl.when(pl.Series(day <= today)).then(pl.col("y"))
+        findings = watch(model, tmp_path, frame.with_columns(y=known))
+        assert (findings["rows"], findings["labelled"]) == (120, np.count_nonzero(day <= today))
+    assert {finding["rows"] for finding in findings["found"] if finding["kind"] != "class"} == {120}
+
+
+def test_a_file_may_grow_while_labels_of_its_rows_come(model, tmp_path):
+    first, more = rows(60, 1), rows(40, 2)
+    late = pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise(pl.col("y")).alias("y")
+    assert watch(model, tmp_path, first.with_columns(late))["labelled"] == 40
+    assert watch(model, tmp_path, pl.concat([first.with_columns(late), more]))["labelled"] == 80
+    findings = watch(model, tmp_path, pl.concat([first, more]))
+    assert (findings["rows"], findings["labelled"]) == (100, 100)
+
+
+def test_a_label_that_is_corrected_does_not_count_again(model, tmp_path):
+    first = watch(model, tmp_path, rows(60, 1))
+    corrected = rows(60, 1).with_columns(y=pl.col("y").reverse())
+    assert watch(model, tmp_path, corrected) == first
 
 
 def test_rows_without_labels_are_watched(model, tmp_path):

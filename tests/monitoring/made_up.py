@@ -48,7 +48,7 @@ def seen(reference, scores, labels, *, seed=0, level=0.05):
     digests = np.random.default_rng(seed).integers(0, 2**60, len(labels)).astype(np.uint64)
     return begun.grown(
         begun.counted.with_file(digests, columns),
-        begun.labelled.with_file(digests, columns),
+        begun.labelled.with_rows(np.arange(len(labels)), columns),
         strangers=0,
         unseen=0,
     )

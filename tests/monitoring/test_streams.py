@@ -1,6 +1,7 @@
 """Streams: their shares of the level, what they notice, and how seldom they are wrong."""
 
 import math
+from dataclasses import replace
 
 import made_up
 import numpy as np
@@ -10,6 +11,7 @@ from conftr.classifier.calibration import ALL, CLASS
 from conftr.conformal.quantile import rank
 from conftr.monitoring.findings import findings, words
 from conftr.monitoring.monitor_page import page
+from conftr.monitoring.observed import Observed
 from conftr.monitoring.reference import Reference
 from conftr.monitoring.streams import missed, streams
 
@@ -65,6 +67,28 @@ def test_false_alarms_are_rarer_than_the_level(rng, by):
         reference = made_up.model(rng, by=by, n=150, m=100)
         observed = made_up.seen(reference, *made_up.rows(rng, 200), seed=seed, level=level)
         alarms += findings(reference, observed).alarm
+    assert alarms / trials <= level + 3 * math.sqrt(level * (1 - level) / trials)
+
+
+def in_any_order(rng, observed, days):
+    """The same rows, as if the label of each had come on a day of its own."""
+    day, labelled = rng.integers(0, days, len(observed.labelled)), observed.labelled
+    grown = Observed.begin("made up", observed.level, observed.seed, None).labelled
+    for today in range(days):
+        known = np.flatnonzero(day <= today)
+        columns = {name: column[known] for name, column in labelled.columns.items()}
+        grown = grown.with_rows(known, columns)
+    return replace(observed, labelled=grown)
+
+
+def test_false_alarms_are_rarer_than_the_level_where_labels_come_in_any_order(rng):
+    alarms, trials, level = 0, 60, 0.2
+    for seed in range(trials):
+        reference = made_up.model(rng, n=150, m=100)
+        observed = made_up.seen(reference, *made_up.rows(rng, 100), seed=seed, level=level)
+        later = in_any_order(rng, observed, days=20)
+        assert len(later.labelled) == 100
+        alarms += findings(reference, later).alarm
     assert alarms / trials <= level + 3 * math.sqrt(level * (1 - level) / trials)
 
 

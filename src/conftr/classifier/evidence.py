@@ -52,6 +52,20 @@ class ShownCandidate:
     probabilities: Numbers
 
 
+class UnseenRows(NamedTuple):
+    """What the chosen candidate answers on test examples of classes that were not learned.
+
+    Attributes:
+        standing: (u, K) place of each class, as in `ShownCandidate`.
+        confidence: (u,) the probability of the likeliest class.
+        groups: (u,) as in `Evidence`.
+    """
+
+    standing: Integers
+    confidence: Numbers
+    groups: Integers | None
+
+
 class PricePoint(NamedTuple):
     """What a weight of the wishes gives on test examples; 0 is without wishes.
 
@@ -86,6 +100,8 @@ class Evidence:
             one threshold serves all or each class is a group.
         unseen: How many further test examples are of classes that were not learned, which every set
             misses.
+        unseen_rows: What is answered on those, for tests of new examples, which are of any class;
+            None where there are none, and where this was not kept.
         unseen_share: Of all examples, as estimated from those kept aside.
         wishes: Each in words.
         unwanted: (K, K), true where a set of true class row should not hold class column.
@@ -109,6 +125,7 @@ class Evidence:
     calibration_sizes: tuple[int, ...]
     group_by: str | None = None
     unseen: int = 0
+    unseen_rows: UnseenRows | None = None
     unseen_share: float = 0.0
     wishes: tuple[str, ...] = ()
     unwanted: Sets | None = None
@@ -147,6 +164,14 @@ class Evidence:
 
     def sets_at(self, standing: Integers, alpha: float) -> Sets:
         """The sets (m, K) at alpha of a model with this standing."""
+        return self._reached(standing, self.groups, alpha)
+
+    def unseen_sets(self, alpha: float) -> Sets | None:
+        """The sets (u, K) at alpha of the examples of classes that were not learned, if known."""
+        rows = self.unseen_rows
+        return None if rows is None else self._reached(rows.standing, rows.groups, alpha)
+
+    def _reached(self, standing: Integers, groups: Integers | None, alpha: float) -> Sets:
         ranks = np.array([rank(n, alpha) for n in self.calibration_sizes])
-        needed = ranks[None, :] if self.groups is None else ranks[self.groups][:, None]
+        needed = ranks[None, :] if groups is None else ranks[groups][:, None]
         return standing >= needed

@@ -29,7 +29,7 @@ from conftr.classifier.choosing_head import HEADS
 from conftr.classifier.cross_conformal import load as load_stack
 from conftr.classifier.estimator import ConformalClassifier
 from conftr.classifier.estimator_settings import score_name
-from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate
+from conftr.classifier.evidence import Evidence, PricePoint, ShownCandidate, UnseenRows
 from conftr.classifier.repeats import KnownRows
 from conftr.classifier.stack import Stack
 from conftr.conformal import metrics
@@ -72,6 +72,7 @@ _NAMES = re.compile(
     r"(fold-\d+-)?(stack\.json|head\.safetensors|member-\d+-\d+-\w+\.(json|safetensors|txt))"
 )
 _EVIDENCE_ARRAYS = ("labels", "groups", "unwanted", "shrink", "pictures")
+_UNSEEN = "unseen_"  # in front of the names of `UnseenRows`
 
 
 class ArtefactError(ValueError):
@@ -188,7 +189,15 @@ def unpack_evidence(files: Files) -> Evidence | None:
         data[name] = tuple(data[name])
     data["price"] = tuple(PricePoint(*point) for point in data["price"])
     known: dict[str, Any] = {name: arrays.get(name) for name in _EVIDENCE_ARRAYS}
-    return Evidence(**data, **known, candidates=shown)
+    return Evidence(**data, **known, candidates=shown, unseen_rows=_unseen_rows(arrays))
+
+
+def _unseen_rows(arrays: Arrays) -> UnseenRows | None:
+    """Answers on rows of classes that were not learned; earlier versions did not keep them."""
+    if _UNSEEN + "standing" not in arrays:
+        return None
+    rows: dict[str, Any] = {name: arrays.get(_UNSEEN + name) for name in UnseenRows._fields}
+    return UnseenRows(**rows)
 
 
 def json_bytes(data: Json) -> bytes:
@@ -333,6 +342,8 @@ def _thresholds(clf: ConformalClassifier) -> bytes:
 
 def _pack_evidence(evidence: Evidence) -> Files:
     arrays = {name: getattr(evidence, name) for name in _EVIDENCE_ARRAYS}
+    if evidence.unseen_rows is not None:
+        arrays |= {_UNSEEN + name: a for name, a in evidence.unseen_rows._asdict().items()}
     arrays = {name: array for name, array in arrays.items() if array is not None}
     for i, candidate in enumerate(evidence.candidates):
         arrays |= {
@@ -342,7 +353,7 @@ def _pack_evidence(evidence: Evidence) -> Files:
     data = {
         field.name: getattr(evidence, field.name)
         for field in fields(Evidence)
-        if field.name not in _EVIDENCE_ARRAYS
+        if field.name not in (*_EVIDENCE_ARRAYS, "unseen_rows")
     }
     data["candidates"] = [[candidate.name, candidate.words] for candidate in evidence.candidates]
     data["cells"] = None if evidence.cells is None else [dict(row) for row in evidence.cells]

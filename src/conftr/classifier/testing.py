@@ -15,7 +15,13 @@ from conftr.classifier.cross_conformal import CrossStack, answers_of
 from conftr.classifier.estimator import ConformalClassifier, probabilities
 from conftr.classifier.estimator_rows import checked
 from conftr.classifier.estimator_settings import score_name
-from conftr.classifier.evidence import Evidence, Integers, PricePoint, ShownCandidate
+from conftr.classifier.evidence import (
+    Evidence,
+    Integers,
+    PricePoint,
+    ShownCandidate,
+    UnseenRows,
+)
 from conftr.classifier.wish_weights import DialPoint, has_sides, mixed, unwanted
 from conftr.conformal.shaping import Shape
 from conftr.conformal.shown_names import shown as shown_name
@@ -33,7 +39,8 @@ def evidence_of(
 ) -> Evidence:
     """What a fitted classifier, and those it was compared with, show on examples it never saw.
 
-    Examples of classes that were not learned are counted, as every set misses them.
+    Examples of classes that were not learned are counted, as every set misses them; what is
+    answered on them is kept apart.
 
     Args:
         groups: As in `predict_set`.
@@ -52,6 +59,7 @@ def evidence_of(
         # What calibration did not see is a group of no examples: its sets hold every class.
         group_names, sizes = [*group_names, "not calibrated"], [*sizes, 0]
         places = np.where(places < 0, len(sizes) - 1, places)
+    unseen_rows = _unseen_rows(clf, X, places, np.setdiff1d(np.arange(tested), known))
     X, y, places = _safe_indexing(X, known), y[known], None if places is None else places[known]
     unseen_before = getattr(clf, "n_unseen_", 0)
 
@@ -81,6 +89,7 @@ def evidence_of(
         unwanted=unwanted(shape, names) if shape is not None and has_sides(shape) else None,
         shrink=None if shape is None else shape.class_weights(names),
         unseen=unseen,
+        unseen_rows=unseen_rows,
         unseen_share=(unseen + unseen_before) / (tested + clf.n_calibration_ + unseen_before),
         pictures=None if pictures is None else pictures[known],
         cells=None if cells is None else [cells[row] for row in known],
@@ -88,6 +97,19 @@ def evidence_of(
         cross_folds=len(chosen.folds) if isinstance(chosen, CrossStack) else 0,
     )
     return replace(evidence, price=_price(evidence, turned, standings[count:]))
+
+
+def _unseen_rows(
+    clf: ConformalClassifier, X: Any, places: Integers | None, rows: Integers
+) -> UnseenRows | None:
+    """What the chosen candidate answers on rows of classes that were not learned, if there are."""
+    if not len(rows):
+        return None
+    groups = None if places is None else places[rows]
+    stacks = [clf.candidates_[0].stack]
+    answer = answers_of(stacks, _safe_indexing(X, rows), clf.score_)[0]
+    standing = clf.calibration_.standing(answer.scores, groups)
+    return UnseenRows(standing, probabilities(answer.logits).max(axis=1), groups)
 
 
 def _price(

@@ -140,10 +140,20 @@ def _read(
 ) -> _Counted:
     keep = (id_column,) if id_column else ()
     inputs = predicting.inputs_of(clf, path, [roles.target, roles.groups, *keep])
-    counted = []
+    counted, empty = [], 0
     for block in blocks(path, inputs, roles, keep=keep):
+        if id_column is not None:
+            empty += _empty_cells(block.kept[id_column])
+        if empty:
+            continue  # they are refused: only their number is still to be told
         counted.append(_counted(clf, path, block, id_column))
         progress(sum(len(block_counts.digests) for block_counts in counted))
+    if empty:
+        raise DataError(
+            f"{empty:,} cells of the column {id_column!r} of {path} are empty, and rows without an "
+            f"id cannot be told apart: give each row an id, or leave these rows out. Nothing was "
+            f"counted."
+        )
     if not counted:
         raise DataError(f"{path} has no rows.")
     columns = {
@@ -158,6 +168,15 @@ def _read(
         np.concatenate([block_counts.known for block_counts in counted]),
         np.concatenate([block_counts.strange for block_counts in counted]),
     )
+
+
+def _empty_cells(column: pl.Series) -> int:
+    """How many cells hold nothing: missing ones, spaces alone, and what is not a number."""
+    texts = column.cast(pl.String).str.strip_chars().fill_null("")
+    is_empty = texts == ""
+    if column.dtype.is_float():
+        is_empty |= column.is_nan().fill_null(True)
+    return int(is_empty.sum())
 
 
 def _counted(
@@ -187,12 +206,12 @@ def _counted(
 
 def _grown(before: Observed, read: _Counted) -> Observed:
     """Add the rows that were not counted yet; labels count when they come."""
-    known, ids = np.flatnonzero(read.known), read.ids
-    counted = before.counted.with_file(read.digests, read.columns, ids)
-    named = read.digests[known] + read.columns["label"][known].astype(np.uint64) * row_digests.STEP
-    columns = {name: column[known] for name, column in read.columns.items()}
-    labelled = before.labelled.with_file(named, columns, None if ids is None else ids[known])
-    fresh = before.counted.new(read.digests, ids)
+    known, fresh = np.flatnonzero(read.known), before.counted.new(read.digests, read.ids)
+    counted = before.counted.with_file(read.digests, read.columns, read.ids)
+    labelled = before.labelled.with_rows(
+        counted.places(read.digests, read.ids)[known],
+        {name: column[known] for name, column in read.columns.items()},
+    )
     grouped = labelled.columns["group"][len(before.labelled) :]
     return before.grown(
         counted,

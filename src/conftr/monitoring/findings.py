@@ -57,6 +57,8 @@ class Findings:
         covered: Of the labelled rows, how many sets hold the true class.
         strangers: Rows with a label that is no class.
         unseen: Rows of groups without a threshold.
+        left_out: Test rows of classes that were not learned, which the model was saved without;
+            where there are any, sizes and confidence are not tested.
     """
 
     level: float
@@ -67,6 +69,7 @@ class Findings:
     mean_size: float | None
     strangers: int
     unseen: int
+    left_out: int
     found: tuple[Finding, ...]
 
     @property
@@ -98,6 +101,7 @@ def findings(
         mean_size=float(sizes.mean()) if len(sizes) else None,
         strangers=observed.strangers,
         unseen=observed.unseen,
+        left_out=0 if reference.tests is None else reference.tests.left_out,
         found=tuple(
             Finding(
                 stream.kind,
@@ -128,6 +132,8 @@ def words(findings: Findings) -> Iterator[tuple[str, str]]:
         )
     if findings.unseen:
         yield "Note", f"{findings.unseen:,} rows are of groups without a threshold; sets hold all."
+    if findings.left_out:
+        yield "Note", untested(findings)
     alarms = [finding for finding in findings.found if finding.alarm is not None]
     for finding in alarms:
         yield (
@@ -147,6 +153,15 @@ def words(findings: Findings) -> Iterator[tuple[str, str]]:
 def sentence(finding: Finding) -> str:
     """What an alarm of a stream means."""
     return _ALARMS[finding.kind].format(name=finding.name)
+
+
+def untested(findings: Findings) -> str:
+    """Why sizes and confidence are not tested, where they are not."""
+    return (
+        f"sizes and confidence are not tested: the model was saved without what it answers on its "
+        f"{findings.left_out:,} test rows of classes that were not learned, and new rows may be of "
+        f"such classes. A model that is fitted anew has these tests."
+    )
 
 
 def amount(evidence: float) -> str:

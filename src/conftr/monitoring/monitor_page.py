@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from conftr.monitoring.findings import Findings, amount, sentence
+from conftr.monitoring.findings import Findings, amount, sentence, untested
 from conftr.monitoring.streams import CONFIDENCE, SIZES, Stream
 
 _WIDTH, _HEIGHT, _LEFT, _FOOT = 720, 260, 46, 22
@@ -34,6 +34,7 @@ def page(findings: Findings, streams: list[Stream], title: str) -> str:
             {"finding": finding, "says": sentence(finding), "amount": amount(finding.evidence)}
             for finding in ranked
         ],
+        untested=untested(findings) if findings.left_out else "",
         needed=amount(1 / findings.level),
         figures=[
             {"title": name, "drawing": _figure(some, findings.level)}

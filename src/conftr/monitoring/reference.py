@@ -20,18 +20,21 @@ class TestRows:
     """What the model said of rows that it was tested on, which had no part in it.
 
     Attributes:
-        sizes: Of their sets (m,).
-        confidence: The probability of their likeliest class (m,).
-        labels: Their classes (m,).
-        standing: The p-value of the true class (m,).
+        sizes: Of their sets (m + u,). The last u are those of rows of classes that were not
+            learned, as new rows may have; None where the model was saved without them.
+        confidence: The probability of their likeliest class (m + u,), or None, likewise.
+        labels: The classes of those whose class was learned (m,).
+        standing: The p-value of their true class (m,).
+        left_out: How many rows of other classes the model was saved without.
     """
 
     __test__ = False  # pytest would collect it by its name
 
-    sizes: Integers
-    confidence: Numbers
+    sizes: Integers | None
+    confidence: Numbers | None
     labels: Integers
     standing: Numbers
+    left_out: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +65,14 @@ def _tests(evidence: Evidence, alpha: float) -> TestRows:
     ids = evidence.labels if evidence.groups is None else evidence.groups
     sizes = np.array(evidence.calibration_sizes)[ids]
     standing = shown.standing[rows, evidence.labels].astype(np.float64)
-    return TestRows(
-        evidence.sets(alpha=alpha).sum(axis=1).astype(np.int64),
-        confidence(shown.probabilities),
-        evidence.labels.astype(np.int64),
-        (1 + standing) / (1 + sizes),
-    )
+    labels, p_values = evidence.labels.astype(np.int64), (1 + standing) / (1 + sizes)
+    sets, sure = evidence.sets(alpha=alpha), confidence(shown.probabilities)
+    if evidence.unseen and evidence.unseen_rows is None:
+        return TestRows(None, None, labels, p_values, left_out=evidence.unseen)
+    if evidence.unseen_rows is not None:
+        sets = np.concatenate([sets, evidence.unseen_sets(alpha)])
+        sure = np.append(sure, evidence.unseen_rows.confidence.astype(np.float64))
+    return TestRows(sets.sum(axis=1).astype(np.int64), sure, labels, p_values)
 
 
 def confidence(probabilities: Any) -> Numbers:

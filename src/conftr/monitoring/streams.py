@@ -159,7 +159,7 @@ def _classes(reference: Reference, observed: Observed) -> list[Stream]:
 
 def _unlabelled(reference: Reference, observed: Observed) -> list[Stream]:
     tests = reference.tests
-    if tests is None:
+    if tests is None or tests.sizes is None:
         return []
     columns, n = observed.counted.columns, len(observed.counted)
     by_kind = []
