@@ -301,8 +301,9 @@ def with_gaps(logits):
     return np.where(logits < -3, np.nan, logits)
 
 
-def halved(logits):
-    return logits / 2
+def ranks(logits):
+    """Whole numbers: the likeliest class has the greatest."""
+    return np.argsort(np.argsort(logits, axis=1), axis=1)
 
 
 def outputs(n, seed=0):
@@ -328,6 +329,19 @@ def test_a_score_of_ones_own_that_gives_nan_is_refused():
     assert clf.coverage(np.maximum(logits, -3), y) > 0.88
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.float16])
+def test_whole_numbers_are_scores_like_any_other(kind):
+    logits, y = outputs(2000)
+    new, _ = outputs(2000, seed=1)
+    sizes = []
+    for score in (lambda x: ranks(x).astype(kind), lambda x: ranks(x).astype(float)):
+        clf = ConformalClassifier(0.2, members=Logits(range(5)), score=score, random_state=0)
+        clf.fit(logits, y)
+        sizes.append(clf.set_size(new))
+        np.testing.assert_array_equal(clf.p_values(new) > 0.2, clf.predict_set(new))
+    assert sizes[0] == sizes[1]
+
+
 @pytest.mark.parametrize(
     ("score", "message"),
     [
@@ -345,8 +359,8 @@ def test_conftrs_own_scores_stay_themselves():
     clf = quick(score=conftr.thr_probs).fit(X, Y)
     assert clf.score_ is conftr.thr_probs
     assert evidence_of(clf, X_TEST, Y_TEST).score == "thr_probs"
-    clf = quick(score=halved).fit(X, Y)
-    assert evidence_of(clf, X_TEST, Y_TEST).score == "halved"
+    clf = quick(score=ranks).fit(X, Y)
+    assert evidence_of(clf, X_TEST, Y_TEST).score == "ranks"
 
 
 def table(x, library):

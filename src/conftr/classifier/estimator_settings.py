@@ -152,7 +152,8 @@ class UserScore:
     """A conformity score of the user's, whose answers are checked each time it is asked.
 
     A nan would sort above all calibration scores and be in no set: sets would miss the truth more
-    often than alpha, in silence.
+    often than alpha, in silence. Thresholds lie a little below whole numbers, and are numbers with
+    a fraction.
 
     Attributes:
         function: Logits (n, K) in, scores (n, K) out.
@@ -161,10 +162,12 @@ class UserScore:
     function: Callable[[Any], Any]
 
     def __call__(self, logits: Any) -> npt.NDArray[np.floating[Any]]:
-        """Scores (n, K) without nan."""
+        """Scores (n, K) as floating point numbers without nan."""
         given, name = self.function(logits), f"scores of {score_name(self)}"
         namespace(**{name: given})  # refuses what is no array
         scores = host(given)
+        if scores.dtype.kind in "iub":
+            scores = scores.astype(np.float64)
         checks.of_shape(scores, logits.shape, name, "one for each logit")
         known: npt.NDArray[np.floating[Any]] = checks.scores_array(scores, name)
         return known
