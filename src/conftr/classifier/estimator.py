@@ -448,16 +448,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with at most this probability. They are no probabilities of classes and do not sum to 1: a
         row for which all are low is unlike the calibration rows of any class.
 
+        With `cross_conformal` less is sure: that of the true class is at most alpha with
+        probability at most 1 - `conftr.cross_promise`, about 2 alpha.
+
         Args:
             X: rows, as in `predict_set`.
             groups: the group of each row, where thresholds are by group.
             u: uniform draws (n,) for smoothed p-values: that of the true class is then exactly
-                uniform between 0 and 1. None for those that belong to `predict_set`.
+                uniform between 0 and 1. None for those that belong to `predict_set`, which are the
+                only ones with `cross_conformal` and with weights.
             weights: as in `predict_set`.
 
         Returns:
             Numbers in (0, 1]; 1 where a group has no calibration examples.
         """
+        check_is_fitted(self)
+        if u is not None and isinstance(self.candidates_[0].stack, CrossStack):
+            raise ValueError(
+                "u must be None: cross-conformal p-values compare a row with the answers of "
+                "several models, and no draw makes them uniform. Fit without cross_conformal for "
+                "smoothed ones."
+            )
         scores = self._answers(X).scores
         places = self.calibration_.places(groups, len(scores))
         warn_of_unseen(self.calibration_.by, groups, places)
