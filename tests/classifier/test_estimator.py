@@ -281,6 +281,8 @@ def test_another_alpha_after_fit_is_served(clf, change):
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1; got 2"):
         change(other, "alpha", 2)
     assert other.calibrate(X_TEST, Y_TEST, alpha=0.2).alpha == 0.001
+    assert other.alpha_ == 0.2
+    assert "alpha=0.001" in repr(other)
     assert clone(other).alpha == 0.001
 
 

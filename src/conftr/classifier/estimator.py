@@ -100,11 +100,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             `conftr.machine.cluster.connect(address)` gives, tasks on a Ray cluster. The classifier
             is the same to the last bit.
 
-    What was chosen is told by `method_`, `why_`, `n_train_`, `n_validation_`, `n_calibration_`;
-    `n_unseen_` further examples were drawn to calibrate and are of classes that were not learned;
-    `candidates_` holds the chosen stack and those it is compared with, `tried_` all that were
-    measured, `left_out_` members that failed or came too late, `dial_` the price of wishes. A
-    single network also leaves `model_`, `batch_size_`, `epochs_`, `learning_rate_`, `tuning_`.
+    Sets are made at `alpha_`. What was chosen is told by `method_`, `why_`, `n_train_`,
+    `n_validation_`, `n_calibration_`; `n_unseen_` further examples were drawn to calibrate and are
+    of classes that were not learned; `candidates_` holds the chosen stack and those it is compared
+    with, `tried_` all that were measured, `left_out_` members that failed or came too late, `dial_`
+    the price of wishes. A single network also leaves `model_`, `batch_size_`, `epochs_`,
+    `learning_rate_`, `tuning_`.
 
     >>> clf = conftr.ConformalClassifier(alpha=0.05, random_state=0).fit(X, y)  # doctest: +SKIP
     >>> clf.predict_set(X_new)  # booleans, a column for each of clf.classes_   # doctest: +SKIP
@@ -337,7 +338,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: rows, as in `predict_set`.
             y: the class of each row, (n,).
-            alpha: another than before.
+            alpha: another than before, which `alpha_` then tells; the setting `alpha`, which
+                `repr` shows and `clone` and `fit` follow, stays as it was.
             groups: as in `fit`; None is as before, "all" one threshold for all.
             weights: as `calibration_weights` of `fit`; None is without, whatever was before.
 
