@@ -140,6 +140,13 @@ def test_what_comes_after_is_refused_in_words(clf, tmp_path):
         ConformalClassifier(members=GaussianNB(), cross_conformal=5).fit(X, Y, "class")
 
 
+def test_p_values_are_not_smoothed(clf, tmp_path):
+    conftr.save(clf, tmp_path / "model")
+    for known in (clf, conftr.load(tmp_path / "model")):
+        with pytest.raises(ValueError, match="u must be None: cross-conformal p-values"):
+            known.p_values(NEW, u=np.full(len(NEW), 0.5))
+
+
 def test_coverage_is_above_the_promise():
     """60 rows in 10 folds at alpha .2: sure is 52 %, usual is 80 %, over draws of all rows."""
     covered = []

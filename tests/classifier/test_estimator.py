@@ -281,6 +281,8 @@ def test_another_alpha_after_fit_is_served(clf, change):
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1; got 2"):
         change(other, "alpha", 2)
     assert other.calibrate(X_TEST, Y_TEST, alpha=0.2).alpha == 0.001
+    assert other.alpha_ == 0.2
+    assert "alpha=0.001" in repr(other)
     assert clone(other).alpha == 0.001
 
 
@@ -294,6 +296,73 @@ def test_a_row_is_answered_the_same_in_any_company(clf):
 def test_other_scores(score):
     clf = plain(score=score).fit(X, Y)
     assert covered(clf.predict_set(X_TEST), Y_TEST, clf.classes_) > 0.85
+
+
+def with_gaps(logits):
+    """A score that says nothing of classes below -3."""
+    return np.where(logits < -3, np.nan, logits)
+
+
+def ranks(logits):
+    """Whole numbers: the likeliest class has the greatest."""
+    return np.argsort(np.argsort(logits, axis=1), axis=1)
+
+
+def outputs(n, seed=0):
+    """Logits of five classes, and classes drawn by them."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, 5))
+    p = np.exp(logits)
+    drawn = (rng.random((n, 1)) * p.sum(axis=1, keepdims=True) > p.cumsum(axis=1)).sum(axis=1)
+    return logits, drawn
+
+
+def test_a_score_of_ones_own_that_gives_nan_is_refused():
+    logits, y = outputs(2000)
+    clf = ConformalClassifier(members=Logits(range(5)), score=with_gaps, random_state=0)
+    message = "scores of with_gaps must not contain nan; got nan at index .* is -inf"
+    with pytest.raises(ValueError, match=message):
+        clf.fit(logits, y)
+    clf.fit(np.maximum(logits, -3), y)
+    with pytest.raises(ValueError, match=message):
+        clf.predict_set(logits)
+    with pytest.raises(ValueError, match=message):
+        clf.p_values(logits)
+    assert clf.coverage(np.maximum(logits, -3), y) > 0.88
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.float16])
+def test_whole_numbers_are_scores_like_any_other(kind):
+    logits, y = outputs(2000)
+    new, _ = outputs(2000, seed=1)
+    sizes = []
+    for score in (lambda x: ranks(x).astype(kind), lambda x: ranks(x).astype(float)):
+        clf = ConformalClassifier(0.2, members=Logits(range(5)), score=score, random_state=0)
+        clf.fit(logits, y)
+        sizes.append(clf.set_size(new))
+        np.testing.assert_array_equal(clf.p_values(new) > 0.2, clf.predict_set(new))
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda x: x[:, 0], r"must have shape \(600, 3\), one for each logit; got shape \(600,\)"),
+        (lambda x: x.tolist(), "must be an array of NumPy"),
+        (lambda x: x + 1j, "must be floating point numbers; got type complex128"),
+    ],
+)
+def test_scores_that_cannot_be(score, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        quick(members=FrozenEstimator(GaussianNB().fit(X, Y)), score=score).fit(X, Y)
+
+
+def test_conftrs_own_scores_stay_themselves():
+    clf = quick(score=conftr.thr_probs).fit(X, Y)
+    assert clf.score_ is conftr.thr_probs
+    assert evidence_of(clf, X_TEST, Y_TEST).score == "thr_probs"
+    clf = quick(score=ranks).fit(X, Y)
+    assert evidence_of(clf, X_TEST, Y_TEST).score == "ranks"
 
 
 def table(x, library):

@@ -72,6 +72,18 @@ def test_model_fano_by_hand(library):
     assert value == pytest.approx(ENTROPY + 0.5 * outside + SHARE * inside, rel=1e-5)
 
 
+@pytest.mark.parametrize("objective", [conftr.Fano(0.5), conftr.ModelFano(0.5)])
+def test_a_bound_of_one_row_whose_set_surely_holds_the_truth_is_finite(objective):
+    """Compiled, a sum of one weight and an epsilon may lose the epsilon."""
+    logits = jnp.asarray([[0.0, 900.0], [3000.0, 0.0]], jnp.float32)
+    labels = jnp.asarray([0, 0])  # the first row calibrates: tau is -900, and the second scores 0
+    compiled = jax.jit(jax.value_and_grad(objective))
+    value, slope = compiled(logits, labels)
+    assert np.isfinite(value)
+    assert np.isfinite(slope).all()
+    np.testing.assert_allclose(value, objective(logits, labels), rtol=1e-5)
+
+
 def test_dpi_by_hand(library):
     entropy = -np.log([0.8, 0.6, 0.7, 0.4]).mean()
     q = (P[2:] * SETS).sum(axis=1).mean()

@@ -50,6 +50,16 @@ def test_a_class_is_in_the_set_if_its_p_value_exceeds_alpha(true_scores, new, al
         np.testing.assert_array_equal(sets, p > alpha)
 
 
+@pytest.mark.parametrize("n", [9, 19, 29, 69, 99, 109, 499])
+def test_a_p_value_that_equals_alpha_does_not_exceed_it(library, n):
+    """The p-values r / (n + 1) beside the decimals that they equal, in the library's own type."""
+    true_scores, new = -np.arange(1.0, n + 1), -np.arange(n + 1.0)[:, None] - 0.5
+    p = library.call(conftr.p_values, true_scores, new)[:, 0]
+    for alpha in (0.01, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.35, 0.7):
+        held = n + 1 - rank(n, alpha)  # the first rows reach most scores
+        assert (p > p.dtype.type(alpha)).sum() == held
+
+
 @given(scores, tables, st.sampled_from(ALPHAS[:5]), st.integers(0, 99))
 def test_so_it_is_in_groups(true_scores, new, alpha, seed):
     rng, new = np.random.default_rng(seed), np.array(new) / 4

@@ -56,6 +56,17 @@ def test_alpha_may_be_an_array_of_the_library_itself():
     np.testing.assert_array_equal(taus, [0, 4])
 
 
+@pytest.mark.parametrize(
+    "alphas",
+    [torch.tensor([0.1, 0.3], dtype=torch.bfloat16), jnp.asarray([0.1, 0.3], jnp.bfloat16)],
+    ids=["torch", "jax"],
+)
+def test_alpha_may_be_of_a_type_that_numpy_lacks(alphas):
+    scores, labels = -np.arange(1.0, 10)[:, None], np.zeros(9, int)
+    np.testing.assert_array_equal(conftr.calibrate(scores, labels, alphas), [-9, -7])
+    assert conftr.calibrate(scores, labels, alphas[1]) == -7
+
+
 def test_too_few_examples_give_every_class_and_say_how_many_it_takes(eager):
     scores, labels = eager.asarray(SCORES), eager.asarray(LABELS)
     with pytest.warns(CalibrationWarning, match=r"9 calibration examples .* needs at least 99"):

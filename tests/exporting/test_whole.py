@@ -146,6 +146,14 @@ def test_what_cannot_be_exported_is_refused(clf, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_empty_text_as_a_category_is_refused(tmp_path):
+    rows = X.with_columns(site=pl.col("site").replace("d", ""))
+    clf = ConformalClassifier(members=[Logistic()], random_state=0).fit(rows, Y)
+    with pytest.raises(ExportError, match="column 'site' has the empty text as a category"):
+        conftr.export(clf, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_graph_that_answers_otherwise_is_not_written(clf, tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "expected", lambda *_: np.ones((512, 3), bool))
     with pytest.raises(ExportError, match="leaves a class out of the set of row 0"):

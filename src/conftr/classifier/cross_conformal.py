@@ -7,9 +7,12 @@ class with at most that score:
 
     c(x, k) = #{ i : E_i <= E^(-fold(i))(x, k) },    C(x) = {k : c(x, k) >= floor(alpha (n + 1))}.
 
-These counts are scores like any other, with thresholds of 1..n. Rows that are left over when folds
-of equal size are cut train every stack and calibrate none, as the proof of the promise is for equal
-folds (`conftr.cross_promise`).
+These counts are compared with thresholds of 1..n as scores are, but those of true classes are not
+uniform on 0..n. Of their p-values (1 + c) / (n + 1) only the bound of `conftr.cross_promise` is
+sure: at most about 2 alpha of them are at most alpha. No draw makes them uniform.
+
+Rows that are left over when folds of equal size are cut train every stack and calibrate none, as
+the proof of the promise is for equal folds (`conftr.cross_promise`).
 """
 
 from __future__ import annotations

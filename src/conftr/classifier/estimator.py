@@ -100,11 +100,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             `conftr.machine.cluster.connect(address)` gives, tasks on a Ray cluster. The classifier
             is the same to the last bit.
 
-    What was chosen is told by `method_`, `why_`, `n_train_`, `n_validation_`, `n_calibration_`;
-    `n_unseen_` further examples were drawn to calibrate and are of classes that were not learned;
-    `candidates_` holds the chosen stack and those it is compared with, `tried_` all that were
-    measured, `left_out_` members that failed or came too late, `dial_` the price of wishes. A
-    single network also leaves `model_`, `batch_size_`, `epochs_`, `learning_rate_`, `tuning_`.
+    Sets are made at `alpha_`. What was chosen is told by `method_`, `why_`, `n_train_`,
+    `n_validation_`, `n_calibration_`; `n_unseen_` further examples were drawn to calibrate and are
+    of classes that were not learned; `candidates_` holds the chosen stack and those it is compared
+    with, `tried_` all that were measured, `left_out_` members that failed or came too late, `dial_`
+    the price of wishes. A single network also leaves `model_`, `batch_size_`, `epochs_`,
+    `learning_rate_`, `tuning_`.
 
     >>> clf = conftr.ConformalClassifier(alpha=0.05, random_state=0).fit(X, y)  # doctest: +SKIP
     >>> clf.predict_set(X_new)  # booleans, a column for each of clf.classes_   # doctest: +SKIP
@@ -337,7 +338,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: rows, as in `predict_set`.
             y: the class of each row, (n,).
-            alpha: another than before.
+            alpha: another than before, which `alpha_` then tells; the setting `alpha`, which
+                `repr` shows and `clone` and `fit` follow, stays as it was.
             groups: as in `fit`; None is as before, "all" one threshold for all.
             weights: as `calibration_weights` of `fit`; None is without, whatever was before.
 
@@ -448,16 +450,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with at most this probability. They are no probabilities of classes and do not sum to 1: a
         row for which all are low is unlike the calibration rows of any class.
 
+        With `cross_conformal` less is sure: that of the true class is at most alpha with
+        probability at most 1 - `conftr.cross_promise`, about 2 alpha.
+
         Args:
             X: rows, as in `predict_set`.
             groups: the group of each row, where thresholds are by group.
             u: uniform draws (n,) for smoothed p-values: that of the true class is then exactly
-                uniform between 0 and 1. None for those that belong to `predict_set`.
+                uniform between 0 and 1. None for those that belong to `predict_set`, which are the
+                only ones with `cross_conformal` and with weights.
             weights: as in `predict_set`.
 
         Returns:
             Numbers in (0, 1]; 1 where a group has no calibration examples.
         """
+        check_is_fitted(self)
+        if u is not None and isinstance(self.candidates_[0].stack, CrossStack):
+            raise ValueError(
+                "u must be None: cross-conformal p-values compare a row with the answers of "
+                "several models, and no draw makes them uniform. Fit without cross_conformal for "
+                "smoothed ones."
+            )
         scores = self._answers(X).scores
         places = self.calibration_.places(groups, len(scores))
         warn_of_unseen(self.calibration_.by, groups, places)

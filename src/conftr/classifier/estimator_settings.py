@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from conftr.classifier.calibration import ALL, Grouping
 from conftr.classifier.choosing_head import HEADS
@@ -16,6 +18,7 @@ from conftr.classifier.choosing_members import (
     requested_members,
 )
 from conftr.conformal import checks
+from conftr.conformal.arrays import host, namespace
 from conftr.conformal.scores import SCORES
 from conftr.members.elsewhere import Logits, Probabilities
 from conftr.members.scikit import Scikit
@@ -144,11 +147,37 @@ def check_cross_conformal(
         )
 
 
+@dataclass(frozen=True, eq=False)
+class UserScore:
+    """A conformity score of the user's, whose answers are checked each time it is asked.
+
+    A nan would sort above all calibration scores and be in no set: sets would miss the truth more
+    often than alpha, in silence. Thresholds lie a little below whole numbers, and are numbers with
+    a fraction.
+
+    Attributes:
+        function: Logits (n, K) in, scores (n, K) out.
+    """
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, logits: Any) -> npt.NDArray[np.floating[Any]]:
+        """Scores (n, K) as floating point numbers without nan."""
+        given, name = self.function(logits), f"scores of {score_name(self)}"
+        namespace(**{name: given})  # refuses what is no array
+        scores = host(given)
+        if scores.dtype.kind in "iub":
+            scores = scores.astype(np.float64)
+        checks.of_shape(scores, logits.shape, name, "one for each logit")
+        known: npt.NDArray[np.floating[Any]] = checks.scores_array(scores, name)
+        return known
+
+
 def score_of(score: Any) -> Callable[[Any], Any]:
-    """The conformity score that is meant: a function, or its name."""
+    """The conformity score that is meant: one of conftr's own, or a function of the user's."""
     if callable(score):
-        function: Callable[[Any], Any] = score
-        return function
+        known: Callable[[Any], Any] = score
+        return known if any(known is own for own in SCORES.values()) else UserScore(known)
     if score not in SCORES:
         raise ValueError(
             f"score must be one of {', '.join(SCORES)} or a function of logits; got {score!r}."
@@ -158,8 +187,11 @@ def score_of(score: Any) -> Callable[[Any], Any]:
 
 def score_name(score: Callable[[Any], Any]) -> str:
     """The name of a conformity score."""
-    known = {function: name for name, function in SCORES.items()}
-    return known.get(score) or str(getattr(score, "__name__", score))
+    for name, own in SCORES.items():
+        if score is own:
+            return name
+    function = score.function if isinstance(score, UserScore) else score
+    return str(getattr(function, "__name__", function))
 
 
 def _is(value: Any, usual: Any) -> bool:

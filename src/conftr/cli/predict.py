@@ -44,7 +44,8 @@ _PValues = Annotated[
     typer.Option(
         "--p-values",
         help="Write the p-value of every class too: it is in the set at alpha if that exceeds "
-        "alpha.",
+        "alpha. That of the true class is at most alpha in at most a share alpha of the rows, or "
+        "about 2 alpha where --cross-conformal fitted the model.",
     ),
 ]
 

@@ -186,8 +186,11 @@ def counting(n: int, like: Array) -> Array:
 def host(value: Any) -> Any:
     """A known number, sequence or array of any library as a NumPy array."""
     if _is(value, _TORCH):
-        value = value.detach().cpu().numpy()
-    return np.asarray(value)
+        value = value.detach().cpu()
+        # NumPy has no such type, and float32 holds its numbers as they are.
+        value = (value.float() if value.dtype is library(value).bfloat16 else value).numpy()
+    known = np.asarray(value)
+    return known.astype(np.float32) if known.dtype.name == "bfloat16" else known
 
 
 def default_float(xp: Namespace) -> Any:

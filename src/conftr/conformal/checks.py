@@ -114,7 +114,8 @@ def scores_array(scores: Array, name: str = "scores") -> Array:
     scores = logits_array(scores, name, values=False)
     if is_concrete(scores) and any_nan(scores):
         raise ValueError(
-            f"{name} must not contain nan; got {_first(xp, xp.isnan(scores), scores)}."
+            f"{name} must not contain nan; got {_first(xp, xp.isnan(scores), scores)}. The score "
+            f"of a class that does not conform at all is -inf."
         )
     return scores
 

@@ -31,6 +31,9 @@ from conftr.conformal.quantile import rank
 def cross_p_values(true_scores: Any, folds: Any, scores: Any) -> npt.NDArray[np.float64]:
     """P-values (m, K) of new rows, from out-of-fold scores of the training rows.
 
+    That of the true class is at most alpha with probability at most 1 - `cross_promise`, about
+    2 alpha; `p_values` of held-out calibration rows promise alpha itself.
+
     Args:
         true_scores: Scores of the true classes of the training rows, (n,), each by the model that
             did not see it.

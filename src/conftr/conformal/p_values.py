@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from conftr.conformal import checks
 from conftr.conformal.arrays import (
     Array,
@@ -21,6 +24,7 @@ from conftr.conformal.arrays import (
     extremes,
     is_numpy,
     namespace,
+    settled,
 )
 from conftr.conformal.sets import lowered
 
@@ -88,12 +92,22 @@ def _among(calibration: Array, scores: Array, draws: Array | None) -> Array:
     xp, n = namespace(scores=scores), int(calibration.shape[0])
     ordered = xp.sort(calibration, stable=False)
     kind = default_float(xp)  # in which p-values compare with alpha as fractions do
-    reached = xp.astype(_places(_below(ordered), scores, "right"), kind)
+    reached = _places(_below(ordered), scores, "right")
     if draws is None:
-        return (reached + 1) / (n + 1)
+        # Read and not divided: XLA rounds a quotient up past the decimal that it equals.
+        table = constant(_shares(n), xp.astype(scores[:0, :], kind))
+        shares = xp.take(table, xp.reshape(reached, (-1,)), axis=0)
+        return xp.reshape(shares, reached.shape)
+    reached = xp.astype(reached, kind)
     # What a score ties with, up to rounding on either side, is divided by the draw.
     under = xp.astype(_places(ordered, _below(scores), "left"), kind)
     return (under + xp.astype(draws, kind) * (reached - under + 1)) / (n + 1)
+
+
+@settled
+def _shares(n: int) -> npt.NDArray[np.float64]:
+    """1 / (n + 1), 2 / (n + 1), ... 1, the p-values there can be, (n + 1,)."""
+    return np.arange(1, n + 2) / (n + 1)
 
 
 def _places(ordered: Array, values: Array, side: str) -> Array:

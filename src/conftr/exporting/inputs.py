@@ -48,6 +48,7 @@ def _frame(graph: Graph, frame: Frame) -> str:
     if frame.numeric:
         matrices.append(graph.input(NUMBERS, np.float64, [_ROWS, len(frame.numeric)]))
     if frame.levels:
+        _refuse_empty_texts(frame)
         texts = graph.input(CATEGORIES, np.str_, [_ROWS, len(frame.levels)])
         matrices += [
             _codes(graph, texts, j, levels) for j, levels in enumerate(frame.levels.values())
@@ -55,13 +56,21 @@ def _frame(graph: Graph, frame: Frame) -> str:
     return matrices[0] if len(matrices) == 1 else graph.op("Concat", *matrices, axis=1)
 
 
+def _refuse_empty_texts(frame: Frame) -> None:
+    for name, levels in frame.levels.items():
+        if _MISSING in levels.levels:
+            raise ExportError(
+                f"column {name!r} has the empty text as a category, which an exported model takes "
+                f"as missing: rows without a value would be answered as that category. Give it a "
+                f"name, such as 'none', in training rows, and fit again."
+            )
+
+
 def _codes(graph: Graph, texts: str, column: int, levels: Levels) -> str:
     """The places of a column's texts among its levels, their number for any other, nan without."""
     cells = graph.op("Gather", texts, graph.constant([column], np.int64), axis=1)
-    names = list(levels.levels)
-    codes = [float(place) for place in range(len(names))]
-    if _MISSING not in names:
-        names, codes = [*names, _MISSING], [*codes, np.nan]
+    names = [*levels.levels, _MISSING]
+    codes = [*(float(place) for place in range(len(levels.levels))), np.nan]
     encoded = graph.op(
         "LabelEncoder",
         cells,

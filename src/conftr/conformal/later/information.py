@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conftr.conformal import checks
-from conftr.conformal.arrays import Array, library, total
+from conftr.conformal.arrays import Array, at_least, library, total
 from conftr.conformal.batch import Calibrated, Score, calibrated, check_shared_fields
 from conftr.conformal.quantile import Quantile, SmoothSort
 from conftr.conformal.scores import thr
@@ -61,7 +61,8 @@ def covered_share(alpha: float, n: int) -> float:
 
 def mean_over(values: Array, weights: Array) -> Array:
     """sum_i w_i v_i / sum_i w_i; 0 where there are no weights."""
-    return total(weights * values) / (total(weights) + _EPSILON)
+    # Without the bound, XLA turns (1 - c) + 1e-8 of a single row into (1 + 1e-8) - c, which is 0.
+    return total(weights * values) / (at_least(total(weights), 0) + _EPSILON)
 
 
 def log_sigmoid(x: Array) -> Array:
