@@ -112,6 +112,16 @@ def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
     assert block.groups.to_list() == given_rows.groups.to_list()
 
 
+@pytest.mark.parametrize("roles", [TARGET, Roles("")])
+def test_a_column_without_a_name_is_read_again(tmp_path, roles):
+    # pandas' to_csv() leaves the name of its column of row numbers empty.
+    path = written(tmp_path, ",x,kind\n0,1.5,a\n1,2.5,b\n2,0.5,a\n")
+    learned = read(path, roles)
+    (block,) = blocks(path, Inputs(tuple(learned.X.columns)), roles)
+    assert block.X.columns == learned.X.columns
+    assert len(block.labels) == len(learned.y) == 3
+
+
 def test_the_target_as_group_means_each_class(tmp_path):
     given_rows = read(table(tmp_path), Roles("kind").grouped_by("kind"))
     assert given_rows.groups is None

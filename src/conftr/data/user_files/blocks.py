@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,18 +94,23 @@ def _table(
         raise DataError(f"{path} is a table, but the model learned from an array.")
     check_columns(path, [*inputs.columns, roles.groups, *keep])
     target = roles.target if roles.target in tables.columns(path) else None
-    names = dict.fromkeys([*inputs.columns, roles.groups, target, *keep])
+    names = _wanted([*inputs.columns, roles.groups, target, *keep])
     first = 1
     rows = min(rows, CELLS // len(names) + 1)
-    for frame in tables.blocks(path, [name for name in names if name], rows=rows):
+    for frame in tables.blocks(path, names, rows=rows):
         yield RowBlock(
             first,
             tables.numbers(frame.select(inputs.columns), inputs.numeric, first=first, path=path),
-            frame[target] if target else None,
-            frame[roles.groups].cast(pl.String) if roles.groups else None,
+            None if target is None else frame[target],
+            None if roles.groups is None else frame[roles.groups].cast(pl.String),
             frame.select(keep),
         )
         first += len(frame)
+
+
+def _wanted(names: Iterable[str | None]) -> list[str]:
+    """Names of columns, each once; pandas leaves the name of the column of row numbers empty."""
+    return [name for name in dict.fromkeys(names) if name is not None]
 
 
 def _arrays(
@@ -178,13 +183,13 @@ def _column(
         )
     check_columns(path, [roles.groups, *keep])
     target = roles.target if roles.target in tables.columns(path) else None
-    names = [name for name in dict.fromkeys([column, roles.groups, target, *keep]) if name]
+    names = _wanted([column, roles.groups, target, *keep])
     first, broken = 1, pictures.Broken()
     for frame in tables.blocks(path, names, rows=_rows_of(inputs.pictures, rows)):
-        labels = frame[target].cast(pl.String) if target else None
+        labels = None if target is None else frame[target].cast(pl.String)
         some = pictures.listed_column(path, frame[column], labels)
         kept = frame.select(some.shown, *(name for name in keep if name != pictures.COLUMN))
-        groups = frame[roles.groups].cast(pl.String) if roles.groups else None
+        groups = None if roles.groups is None else frame[roles.groups].cast(pl.String)
         yield from _decoded(some, first, inputs.pictures, kept, groups, broken)
         first += len(frame)
     _end(path, first - 1, broken)
