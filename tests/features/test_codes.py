@@ -63,3 +63,21 @@ def test_networks_see_whitened_numbers_and_spread_levels():
     np.testing.assert_array_equal(again.encode(matrix), result)
     unseen = reader.encode(pd.DataFrame(NEW))
     np.testing.assert_array_equal(spread.encode(unseen)[0, 2:], [0, 0, 0])
+
+
+@pytest.mark.parametrize("trained_on", [["1", "2", "1"], ["1.0", "2.0", "1.0"], [1, 2, 1]])
+@pytest.mark.parametrize("asked", [["2.0", "1.0", "3.0"], [" 2", "1 ", "3"], [2.0, 1.0, 3.0]])
+def test_levels_are_known_by_their_spelling(trained_on, asked, frame):
+    # pandas writes whole numbers with a point as soon as a cell of the column is empty.
+    def column(values):
+        texts = values if isinstance(values[0], str) else pd.Categorical(values)
+        return frame({"code": texts if frame is pd.DataFrame else list(map(str, values))})
+
+    reader = codes.from_json(codes.learn(column(trained_on)).to_json())
+    np.testing.assert_array_equal(reader.encode(column(asked))[:, 0], [1, 0, 2])
+
+
+def test_a_level_as_it_stands_comes_before_its_spelling(frame):
+    reader = codes.learn(frame({"version": ["1", "1.0", "1"]}))
+    result = reader.encode(frame({"version": ["1.0", "1", "1.00"]}))
+    np.testing.assert_array_equal(result[:, 0], [1, 0, 2])

@@ -39,6 +39,7 @@ from conftr.conformal import checks, metrics
 from conftr.conformal.arrays import log_softmax
 from conftr.conformal.shaping import Shape
 from conftr.conformal.weighted import known_weights
+from conftr.features import unknown_levels
 from conftr.features.texts import warn_of_long
 from conftr.machine.cluster import Executor
 from conftr.members.member import MemberRows
@@ -504,9 +505,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.candidates_[0].stack.answers(self._new_rows(X), self.score_)
 
     def _new_rows(self, X: Any) -> Any:
-        """Rows to answer; texts that are not read to their end are told."""
+        """Rows to answer; texts that are cut and columns without a known category are told."""
         X = checked_rows(self, X, reset=False)
         warn_of_long(X, text_columns(self))
+        unknown_levels.warn(self.candidates_[0].stack.reader, X)
         return X
 
     def _calibration_at(self, weights: Any, n: int) -> Calibration:

@@ -67,12 +67,7 @@ class FrameColumns:
 
 def _codes(levels: Levels, column: Any) -> npt.NDArray[np.float64]:
     """Places among the levels (n,), their number for any other, nan for missing."""
-    import narwhals.stable.v2 as nw
-
-    missing, unseen = column.is_null().to_numpy(), len(levels.levels)
-    if not unseen:
-        return np.where(missing, np.nan, 0.0)
-    places = frames.levels_as_text(column).replace_strict(
-        levels.levels, range(unseen), default=unseen, return_dtype=nw.Int64
-    )
-    return np.where(missing, np.nan, places.fill_null(0).to_numpy().astype(np.float64))
+    places = frames.level_places(levels, column).astype(np.float64)
+    places[places < 0] = len(levels.levels)
+    places[column.is_null().to_numpy()] = np.nan
+    return places

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from conftr.conformal import checks
-from conftr.features.columns import Doubles, Json, Levels, Numbers
+from conftr.data import spelling
+from conftr.features.columns import Doubles, Integers, Json, Levels, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +164,29 @@ def _learn_levels(column: Any) -> Levels:
     counts = levels_as_text(column.drop_nulls()).value_counts(name="count")
     known = dict(zip(counts[column.name].to_list(), counts["count"].to_list(), strict=True))
     return Levels.learn(known, int(column.is_null().sum()))
+
+
+def level_places(levels: Levels, column: Any) -> Integers:
+    """The place of each cell among the levels of its column (n,); -1 for any other and missing."""
+    if not levels.levels:
+        return np.full(len(column), -1)
+    texts = levels_as_text(column)
+    known = {level: place for place, level in enumerate(levels.levels)}
+    places = _replaced(texts, known)
+    strange = texts.filter(places < 0).drop_nulls().unique().to_list()
+    if strange:
+        found = spelling.places(strange, known)
+        places = _replaced(texts, known | dict(zip(strange, found, strict=True)))
+    return np.asarray(places.to_numpy(), np.intp)
+
+
+def _replaced(texts: Any, places: Mapping[str, int]) -> Any:
+    import narwhals.stable.v2 as nw
+
+    replaced = texts.replace_strict(
+        list(places), list(places.values()), default=-1, return_dtype=nw.Int64
+    )
+    return replaced.fill_null(-1)
 
 
 def levels_as_text(column: Any) -> Any:

@@ -31,6 +31,7 @@ from conftr.data.user_files import (
 from conftr.data.user_files.examples import sha256
 from conftr.data.user_files.labels import Labels
 from conftr.data.user_files.pictures import FOLDER
+from conftr.features import unknown_levels
 from conftr.jobs.fitting import FitTask, Result, divided, show
 from conftr.jobs.predicting import as_taken, group_column, inputs_of
 from conftr.members.elsewhere import Logits, Probabilities
@@ -113,7 +114,11 @@ def calibrate_saved(
         else learned_from
     )
     shown = show(clf, given.take(division.test), task, more_provenance)
-    return Result(clf, shown, (*given.notes, *division.notes)), before
+    unknown = unknown_levels.sentence(
+        unknown_levels.counted(clf.candidates_[0].stack.reader, given.X)
+    )
+    notes = (*given.notes, *division.notes, *([unknown] if unknown else []))
+    return Result(clf, shown, notes), before
 
 
 def _as_before(clf: ConformalClassifier, roles: Roles, provenance: Mapping[str, Any]) -> Roles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from conftr.conformal.arrays import log_softmax
 from conftr.data import DataError
 from conftr.data.user_files import Roles, RowBlock, blocks, places
 from conftr.features import rows as row_digests
+from conftr.features import unknown_levels
 from conftr.jobs import predicting
 from conftr.machine import disk
 from conftr.monitoring import observed as seen
@@ -140,13 +142,15 @@ def _read(
 ) -> _Counted:
     keep = (id_column,) if id_column else ()
     inputs = predicting.inputs_of(clf, path, [roles.target, roles.groups, *keep])
-    counted, empty = [], 0
+    counted, empty, categories = [], 0, unknown_levels.Counts()
     for block in blocks(path, inputs, roles, keep=keep):
         if id_column is not None:
             empty += _empty_cells(block.kept[id_column])
         if empty:
             continue  # they are refused: only their number is still to be told
         counted.append(_counted(clf, path, block, id_column))
+        met = unknown_levels.counted(clf.candidates_[0].stack.reader, block.X)
+        categories = unknown_levels.added(categories, met)
         progress(sum(len(block_counts.digests) for block_counts in counted))
     if empty:
         raise DataError(
@@ -156,6 +160,9 @@ def _read(
         )
     if not counted:
         raise DataError(f"{path} has no rows.")
+    unknown = unknown_levels.sentence(categories)
+    if unknown:
+        warnings.warn(unknown, unknown_levels.CategoryWarning, stacklevel=2)
     columns = {
         name: np.concatenate([block_counts.columns[name] for block_counts in counted])
         for name in counted[0].columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,6 +19,7 @@ from conftr.classifier.stack import Answers, Stack
 from conftr.data import DataError
 from conftr.data.pictures import SMALL, PictureShape
 from conftr.data.user_files import CELLS, Inputs, Roles, RowBlock, blocks, by_text, places, tables
+from conftr.features import unknown_levels
 from conftr.features.codes import Columns
 from conftr.features.frame_columns import FrameColumns
 from conftr.features.frozen_pictures import FrozenPictures
@@ -64,6 +65,8 @@ class Counts:
         strangers: Of these, with a label that is no class.
         unseen: Rows of a group that has no threshold.
         long: Texts that are not read to their end.
+        categories: Of each column of categories, how many cells are filled, and how many of these
+            training did not see.
     """
 
     rows: int = 0
@@ -74,11 +77,14 @@ class Counts:
     strangers: int = 0
     unseen: int = 0
     long: int = 0
+    categories: unknown_levels.Counts = field(default_factory=dict)
 
     def add(self, other: Counts) -> None:
         """Count what was counted elsewhere too."""
         for name, count in vars(other).items():
-            setattr(self, name, getattr(self, name) + count)
+            if name != "categories":
+                setattr(self, name, getattr(self, name) + count)
+        self.categories = unknown_levels.added(self.categories, other.categories)
 
 
 def predict(
@@ -195,6 +201,9 @@ def words(tally: Counts, request: Request) -> str:
         )
     if tally.long:
         sentences.append(long_texts_sentence(tally.long))
+    unknown = unknown_levels.sentence(tally.categories)
+    if unknown:
+        sentences.append(f"{unknown[0].upper()}{unknown[1:]}")
     return " ".join(sentences)
 
 
@@ -235,6 +244,7 @@ def _answered(
     sets = _sets(clf, scores, rows, request.alpha, tally)
     _count(tally, sets, block, classes)
     tally.long += long_texts(block.X, _texts_of(clf))
+    tally.categories = unknown_levels.counted(clf.candidates_[0].stack.reader, block.X)
     frame = answers.frame(
         block.first,
         sets,
