@@ -100,6 +100,26 @@ def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
     assert given_rows.notes == ("1 row has no value in 'kind' and cannot be learned from.",)
 
 
+@pytest.mark.parametrize("blank", ["  ", "\t", " NA", '" "', '"?"', " nan "])
+def test_a_class_of_blanks_is_missing(tmp_path, blank):
+    path = written(tmp_path, f"x,kind\n1,a\n2,{blank}\n3, b\n")
+    given_rows = read(path, TARGET)
+    assert given_rows.y.tolist() == ["a", "b"]
+    assert given_rows.notes == ("1 row has no value in 'kind' and cannot be learned from.",)
+    (block,) = blocks(path, Inputs(("x",), ("x",)), TARGET)
+    assert block.labels.to_list() == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("y", [np.array(["a", " ", "b"]), np.array([1, np.nan, 2])])
+def test_rows_of_an_array_without_a_class_are_left_out_and_counted(tmp_path, y):
+    np.savez(tmp_path / "data.npz", X=np.eye(3), y=y, camera=np.array(["n", "s", "w"]))
+    given_rows = read(tmp_path / "data.npz", Roles(groups="camera"))
+    assert given_rows.y.tolist() == [y[0], y[2]]
+    np.testing.assert_array_equal(given_rows.X, np.eye(3)[[0, 2]])
+    assert given_rows.groups.to_list() == ["n", "w"]
+    assert given_rows.notes == ("1 row has no value in 'y' and cannot be learned from.",)
+
+
 def test_groups_and_categories_are_texts_as_they_stand(tmp_path):
     path = written(tmp_path, "code,zip,kind\n007,01,a\n012,02,b\n007,01,a\n")
     given_rows = read(path, Roles("kind", groups="zip", categories=("code",)))

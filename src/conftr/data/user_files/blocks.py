@@ -101,7 +101,7 @@ def _table(
         yield RowBlock(
             first,
             tables.numbers(frame.select(inputs.columns), inputs.numeric, first=first, path=path),
-            None if target is None else frame[target],
+            None if target is None else tables.stripped(frame[target]),
             None if roles.groups is None else frame[roles.groups].cast(pl.String),
             frame.select(keep),
         )
@@ -186,7 +186,7 @@ def _column(
     names = _wanted([column, roles.groups, target, *keep])
     first, broken = 1, pictures.Broken()
     for frame in tables.blocks(path, names, rows=_rows_of(inputs.pictures, rows)):
-        labels = None if target is None else frame[target].cast(pl.String)
+        labels = None if target is None else tables.stripped(frame[target].cast(pl.String))
         some = pictures.listed_column(path, frame[column], labels)
         kept = frame.select(some.shown, *(name for name in keep if name != pictures.COLUMN))
         groups = None if roles.groups is None else frame[roles.groups].cast(pl.String)

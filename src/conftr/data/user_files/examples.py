@@ -194,7 +194,9 @@ def _of_column(path: Path, roles: Roles) -> tuple[Listed, pl.Series | None, list
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
     check_columns(path, [roles.target, roles.groups, *roles.drop, *roles.categories])
     whole = tables.read(path, texts={column, *([roles.groups] if roles.groups else [])})
-    frame = whole.filter(whole[roles.target].is_not_null())
+    classes = tables.stripped(whole[roles.target])
+    known = classes.is_not_null()
+    frame = whole.filter(known)
     if frame.is_empty():
         raise DataError(f"no row of {path} has a value in {roles.target!r}.")
     used = (column, roles.target, roles.groups, *roles.drop)
@@ -206,7 +208,7 @@ def _of_column(path: Path, roles: Roles) -> tuple[Listed, pl.Series | None, list
             f"nothing but the pictures is learned from; left out: {checks.listed(others, _SHOWN)}."
         )
     groups = frame[roles.groups].cast(pl.String) if roles.groups else None
-    return pictures.listed_column(path, frame[column], frame[roles.target]), groups, notes
+    return pictures.listed_column(path, frame[column], classes.filter(known)), groups, notes
 
 
 def _refuse_columns(path: Path, roles: Roles) -> None:
@@ -259,9 +261,9 @@ def labels_of(path: Path, roles: Roles, n: int) -> pl.Series:
     if roles.labels is None:
         if path.suffix == ".npy":
             raise DataError(f"say with --labels which file holds the classes of {path}.")
-        return _column(path, roles.target or TARGET, n)
+        return tables.stripped(_column(path, roles.target or TARGET, n))
     check(roles.labels)
-    return _column(roles.labels, roles.target, n)
+    return tables.stripped(_column(roles.labels, roles.target, n))
 
 
 def groups_of(path: Path, roles: Roles, n: int) -> pl.Series | None:
@@ -281,7 +283,8 @@ def _table(path: Path, roles: Roles) -> UserData:
     check_columns(path, [roles.target, roles.groups, *named])
     texts = {name for name in (*roles.categories, *(roles.texts or ()), roles.groups) if name}
     whole = tables.read(path, texts=texts)
-    known = whole[roles.target].is_not_null()
+    classes = tables.stripped(whole[roles.target])
+    known = classes.is_not_null()
     frame = whole.filter(known)
     if frame.is_empty():
         raise DataError(f"no row of {path} has a value in {roles.target!r}.")
@@ -292,7 +295,7 @@ def _table(path: Path, roles: Roles) -> UserData:
     if not X.width:
         raise DataError(f"{path} has no column to learn from beside {roles.target!r}.")
     groups = frame[roles.groups].cast(pl.String) if roles.groups else None
-    y = labels.learn(frame[roles.target])
+    y = labels.learn(classes.filter(known))
     return UserData(X, y, groups, origin(path, roles), tuple(notes))
 
 
@@ -308,10 +311,19 @@ def _arrays(path: Path, roles: Roles) -> UserData:
     # Labels first: an archive of a few megabytes may hold gigabytes of rows.
     header = arrays.header(path, name)
     n = header.shape[0]
-    y, groups = labels.learn(labels_of(path, roles, n)), groups_of(path, roles, n)
+    classes, groups = labels_of(path, roles, n), groups_of(path, roles, n)
+    known = classes.is_not_null()
+    if not known.any():
+        raise DataError(f"no row of {path} has a class.")
+    y = labels.learn(classes.filter(known))
     X: Any = arrays.read(path, name)
     X = arrays.texts(X, TEXT) if header.is_of_texts else X
-    return UserData(X, y, groups, origin(path, roles))
+    if known.all():
+        return UserData(X, y, groups, origin(path, roles))
+    groups = None if groups is None else groups.filter(known)
+    notes = _left_out(n - len(y), classes.name)
+    rows = known.arg_true().to_numpy()
+    return UserData(X[rows], y, groups, origin(path, roles), tuple(notes))
 
 
 def _named(name: str, roles: Roles, data_dir: Path | None) -> UserData:

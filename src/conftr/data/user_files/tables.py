@@ -96,10 +96,22 @@ def parsed(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
 
     What is missing is neither: nothing but blanks, NA and its like. Infinity is no number.
     """
-    bare = texts.str.strip_chars()
-    bare = bare.set(bare.is_in(_MISSING), None)
+    bare = stripped(texts)
     numbers = bare.cast(pl.Float64, strict=False)
     return numbers, bare.is_not_null() & ~numbers.is_finite().fill_null(False)
+
+
+def stripped(column: pl.Series) -> pl.Series:
+    """Texts without blanks around them, and missing where nothing is left, or NA or its like.
+
+    Of numbers nan is missing; others stay.
+    """
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column
+    bare = column.cast(pl.String).str.strip_chars()
+    return bare.set(bare.is_in(_MISSING), None)
 
 
 def _is_plain(numbers: pl.Series, cells: pl.Series) -> bool:
