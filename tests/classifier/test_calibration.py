@@ -1,6 +1,8 @@
 """Kept calibration scores give the thresholds of `calibrate` and the sets of `predict_set`."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import conftr
@@ -109,9 +111,33 @@ def test_groups_are_plain_values():
         group_values([1, 2], 3)
 
 
-def test_what_groups_are_called():
-    import polars as pl
+DAYS = pd.to_datetime(["2026-01-01", "2026-01-02"])
+SAME = [
+    ([1, 2], ["1", "2"]),
+    ([1.0, 2.0], ["1", "2.0"]),
+    ([True, False], ["True", "false"]),
+    (pd.Series([1, 2]).astype("category"), [" 1", "2 "]),
+    (DAYS, ["2026-01-01", "2026-01-02 00:00:00"]),
+    (DAYS.date, ["2026-01-01", "2026-01-02"]),
+    ([1, None], ["1", None]),
+]
 
+
+@pytest.mark.parametrize(("typed", "of_file"), [*SAME, *(pair[::-1] for pair in SAME)])
+def test_groups_are_known_by_their_spelling(typed, of_file):
+    calibration = kept(by=Grouping("column"), groups=np.resize(np.asarray(typed), N))
+    result = calibration.places(pl.Series(of_file) if of_file[0] == "1" else of_file, 2)
+    np.testing.assert_array_equal(result, calibration.places(typed, 2))
+    assert sorted(result) == [0, 1]
+
+
+def test_groups_that_are_spelled_alike_are_one():
+    result = kept(by=Grouping("column"), groups=np.array(["2.0", " 1", "1", "2", "1.0"] * 9))
+    assert result.names == (" 1", "2")
+    assert result.sizes == (27, 18)
+
+
+def test_what_groups_are_called():
     assert grouping(None, 2)[0] == ALL
     assert grouping("class", 2) == (CLASS, None)
     assert grouping([1, 2], 2)[0] == Grouping("column")

@@ -23,6 +23,7 @@ from conftr.conformal.p_values import p_values
 from conftr.conformal.quantile import CalibrationWarning, rank, readable_examples_needed
 from conftr.conformal.sets import lowered
 from conftr.conformal.weighted import WEIGHT_ROUNDING, known_weights
+from conftr.data import spelling
 
 Groups: TypeAlias = Integers | None  # of examples; None where each class is a group
 Kind: TypeAlias = Literal["all", "class", "column"]
@@ -126,8 +127,8 @@ class Calibration:
             raise ValueError(
                 f"groups must hold the {self.by.noun} of every row: each has its threshold."
             )
-        places = {name: i for i, name in enumerate(self.names)}
-        return np.array([places.get(name, -1) for name in group_values(groups, n)], np.intp)
+        known = {name: i for i, name in enumerate(self.names)}
+        return np.array(spelling.places(group_values(groups, n), known), np.intp)
 
     def warn(self, alpha: float) -> None:
         """Say where there are too few examples for alpha, and how many it takes."""
@@ -267,9 +268,13 @@ def _named_groups(
     if by == CLASS:
         return tuple(classes), labels
     values = group_values(groups, len(labels))
-    names = tuple(sorted(set(values), key=lambda name: (str(type(name)), name)))
-    places = {name: i for i, name in enumerate(names)}
-    return names, np.array([places[name] for name in values], np.intp)
+    different = sorted(set(values), key=lambda name: (str(type(name)), name))
+    names: dict[str, Hashable] = {}  # the first of those that are spelled alike
+    for name in different:
+        names.setdefault(spelling.spelled(name), name)
+    places = {spelled: place for place, spelled in enumerate(names)}
+    known = {name: places[spelling.spelled(name)] for name in different}
+    return tuple(names.values()), np.array([known[name] for name in values], np.intp)
 
 
 def grouping(groups: Any, n: int) -> tuple[Grouping, npt.NDArray[np.object_] | None]:
@@ -292,6 +297,8 @@ def grouping(groups: Any, n: int) -> tuple[Grouping, npt.NDArray[np.object_] | N
 def group_values(groups: Any, n: int) -> npt.NDArray[np.object_]:
     """The group of each example as plain values (n,), refused in words if there are not n."""
     values = np.asarray(groups)
+    if values.dtype == "datetime64[ns]":  # as pandas has them; NumPy would make integers of them
+        values = values.astype("datetime64[us]")
     if values.shape != (n,):
         raise ValueError(
             f"groups must hold one group for each of the {n} rows; got shape {values.shape}."

@@ -302,8 +302,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The share, between 0 and 1. Rows that trained or calibrated flatter it.
         """
         X, y = checked(self, X, y, reset=False)
-        places = {name: place for place, name in enumerate(self.classes_.tolist())}
-        columns = np.array([places.get(name, -1) for name in y.tolist()], np.intp)
+        columns = labels.places_or_none(y, self.classes_)
         sets = self.predict_set(X, groups, alpha=alpha, weights=weights)
         return float((sets[np.arange(len(y)), columns] & (columns >= 0)).mean())
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conftr.conformal import checks
+from conftr.data import spelling
 
 Classes: TypeAlias = npt.NDArray[Any]
 Labels: TypeAlias = npt.NDArray[np.int32]
@@ -78,25 +79,23 @@ def named(classes: Sequence[Any]) -> Classes:
 
 def known_rows(y: npt.NDArray[Any], classes: Classes) -> npt.NDArray[np.intp]:
     """The rows whose labels, of (n,), are known classes; all rows where none is, to be refused."""
-    known = set(classes.tolist())
-    rows = np.flatnonzero([value in known for value in y.tolist()])
+    rows = np.flatnonzero(places_or_none(y, classes) >= 0)
     return rows if len(rows) else np.arange(len(y))
 
 
 def places_or_none(y: npt.NDArray[Any], classes: Classes) -> Labels:
-    """The place of each label among known classes, (n,); -1 for any other."""
+    """The place of each label among known classes, by its spelling, (n,); -1 for any other."""
     known = {name: place for place, name in enumerate(classes.tolist())}
-    return np.array([known.get(value, -1) for value in y.tolist()], np.int32)
+    return np.array(spelling.places(y.tolist(), known), np.int32)
 
 
 def places(y: npt.NDArray[Any], classes: Classes) -> Labels:
-    """The place of each label among known classes, (n,)."""
-    known = {name: place for place, name in enumerate(classes.tolist())}
-    values = y.tolist()
-    unknown = list(dict.fromkeys(repr(value) for value in values if value not in known))
+    """The place of each label among known classes, by its spelling, (n,)."""
+    found = places_or_none(y, classes)
+    unknown = list(dict.fromkeys(map(repr, y[found < 0].tolist())))
     if unknown:
         raise ValueError(
             f"y holds classes that are not known: {checks.listed(unknown)}. Known are "
-            f"{checks.listed(map(repr, known))}."
+            f"{checks.listed(map(repr, classes.tolist()))}."
         )
-    return np.array([known[value] for value in values], np.int32)
+    return found

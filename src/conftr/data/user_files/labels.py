@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from conftr.data import spelling
 from conftr.data.errors import DataError
 from conftr.data.spreadsheets import cell
 
@@ -57,14 +58,15 @@ def places(column: pl.Series, classes: Sequence[Hashable]) -> Integers:
     """Where each label of a file stands among the classes of a model; -1 where it is none."""
     names = by_text(classes)
     texts = column.cast(pl.String).str.strip_chars()
-    if all(isinstance(name, int | np.integer) for name in classes):
+    if all(isinstance(name, int | float) and name == round(name) for name in classes):
         different = texts.unique().drop_nulls().to_list()
         texts = texts.replace({text: _whole(text) for text in different})
-    if set(names) <= {"true", "false"}:
-        texts = texts.str.to_lowercase()
     order = {cell(text): place for place, text in enumerate(names)}  # as conftr writes them
     order |= {text: place for place, text in enumerate(names)}
-    return np.array([order.get(text, -1) for text in texts.to_list()], np.intp)
+    is_known = texts.is_not_null().to_numpy()
+    found = np.full(len(texts), -1, np.intp)
+    found[is_known] = spelling.places(texts.drop_nulls().to_list(), order)
+    return found
 
 
 def _whole(text: str) -> str:
