@@ -85,6 +85,29 @@ def test_classes_are_whole_numbers_or_words(tmp_path, values, classes, name):
     assert [known[k] for k in places(block.labels, known)] == classes
 
 
+@pytest.mark.parametrize(
+    ("cells", "classes"),
+    [
+        (["01", "1", "001"], ["01", "1", "001"]),
+        (["007", "12", " 007"], ["007", "12", "007"]),
+        (["-01", "5", "5"], ["-01", "5", "5"]),
+        (["0", "10", "-3"], [0, 10, -3]),
+        (["0.0", "1.0", "0.0"], [0, 1, 0]),
+        ([" 1", "2 ", "1"], [1, 2, 1]),
+        (["true", "false", "true"], ["true", "false", "true"]),
+        (["0", "a", "0"], ["0", "a", "0"]),
+    ],
+)
+def test_codes_keep_their_zeros(tmp_path, cells, classes):
+    path = written(tmp_path, "x,kind\n" + "".join(f"{i},{c}\n" for i, c in enumerate(cells)))
+    assert read(path, TARGET).y.tolist() == classes
+    np.save(tmp_path / "x.npy", np.eye(3))
+    assert read(tmp_path / "x.npy", Roles("kind", labels=path)).y.tolist() == classes
+    known = sorted(set(classes))
+    (block,) = blocks(path, Inputs(("x",), ("x",)), TARGET)
+    assert [known[k] for k in places(block.labels, known)] == classes
+
+
 def test_labels_that_are_no_class_are_told_apart():
     later = pl.Series(["3", "3.0", "03", "4", None, "x"])
     assert places(later, [3, 5]).tolist() == [0, 0, 0, -1, -1, -1]

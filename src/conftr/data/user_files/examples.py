@@ -193,7 +193,8 @@ def _of_column(path: Path, roles: Roles) -> tuple[Listed, pl.Series | None, list
         listed = checks.listed(tables.columns(path), _SHOWN)
         raise DataError(f"say with --target which column of {path} holds the classes: {listed}.")
     check_columns(path, [roles.target, roles.groups, *roles.drop, *roles.categories])
-    whole = tables.read(path, texts={column, *([roles.groups] if roles.groups else [])})
+    texts = {column, *([roles.groups] if roles.groups else [])}
+    whole = tables.read(path, texts=texts, codes={roles.target})
     classes = tables.stripped(whole[roles.target])
     known = classes.is_not_null()
     frame = whole.filter(known)
@@ -282,7 +283,7 @@ def _table(path: Path, roles: Roles) -> UserData:
     named = [*roles.drop, *roles.categories, *(roles.texts or ())]
     check_columns(path, [roles.target, roles.groups, *named])
     texts = {name for name in (*roles.categories, *(roles.texts or ()), roles.groups) if name}
-    whole = tables.read(path, texts=texts)
+    whole = tables.read(path, texts=texts, codes={roles.target})
     classes = tables.stripped(whole[roles.target])
     known = classes.is_not_null()
     frame = whole.filter(known)
@@ -343,7 +344,7 @@ def _column(path: Path, name: str | None, n: int) -> pl.Series:
     if tables.is_table(path):
         name = name or tables.columns(path)[0]
         check_columns(path, [name])
-        column = tables.read(path)[name]
+        column = tables.read(path, codes={name})[name]
     else:
         stored = (name or TARGET) if path.suffix == ".npz" else None
         shape = arrays.header(path, stored).shape

@@ -8,6 +8,7 @@ are no rows.
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ from conftr.data.errors import DataError
 
 _MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing value is written
 _SEPARATORS = (",", ";", "\t", "|")
+_ZERO = r"^[+-]?0[0-9]+$"  # a whole number with a 0 in front
 _BLANK = re.compile(rb"\n(?: *\r?\n)+|\A *\r?\n|\n +\Z")
 _BYTES, _LONGEST = 4 * 2**20, 64 * 2**20  # of a CSV file: read at a time, and of a single row
 
@@ -29,8 +31,15 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in (".csv", ".tsv", ".parquet")
 
 
-def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
-    """The whole table, with the types that its values have; the columns `texts` as text."""
+def read(path: Path, *, texts: Collection[str] = (), codes: Collection[str] = ()) -> pl.DataFrame:
+    """The whole table, with the types that its values have.
+
+    Args:
+        path: A .csv, .tsv or .parquet file.
+        texts: Columns that are read as text, whatever they look like.
+        codes: Columns of names: texts without blanks around them, or numbers where all are such
+            and none begins with a further 0, as 007 does.
+    """
     with _in_words(path):
         if path.suffix.lower() == ".parquet":
             return pl.read_parquet(path, glob=False).with_columns(
@@ -39,15 +48,17 @@ def read(path: Path, *, texts: Collection[str] = ()) -> pl.DataFrame:
         separator = _separator(path)
         source = _without_blank_lines(path.read_bytes()) if _has_blank_lines(path) else path
         _refuse_twins(path, source, separator)
-        return pl.read_csv(
+        named = {name for name in codes if name not in texts}
+        frame = pl.read_csv(
             source,
             separator=separator,
             null_values=list(_MISSING),
             infer_schema_length=None,
             glob=False,
-            schema_overrides=dict.fromkeys(texts, pl.String),
+            schema_overrides=dict.fromkeys([*texts, *named], pl.String),
             try_parse_dates=True,
         )
+        return frame.with_columns(_code(frame[name]) for name in named)
 
 
 def columns(path: Path) -> tuple[str, ...]:
@@ -112,6 +123,21 @@ def stripped(column: pl.Series) -> pl.Series:
         return column
     bare = column.cast(pl.String).str.strip_chars()
     return bare.set(bare.is_in(_MISSING), None)
+
+
+def _code(column: pl.Series) -> pl.Series:
+    """Texts in the type that polars finds for them, unless a 0 in front would be lost."""
+    texts = stripped(column)
+    different = texts.drop_nulls().unique(maintain_order=True)
+    if different.is_empty() or different.str.contains(_ZERO).any():
+        return texts
+    file = io.BytesIO()
+    different.to_frame("name").write_csv(file, quote_style="always")
+    typed = pl.read_csv(file.getvalue(), infer_schema_length=None, try_parse_dates=True)["name"]
+    if typed.dtype == pl.String:
+        return texts
+    places = texts.replace_strict(different, range(len(different)), return_dtype=pl.Int64)
+    return typed.gather(places).alias(column.name)
 
 
 def _is_plain(numbers: pl.Series, cells: pl.Series) -> bool:
