@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 PAGE = (Path(__file__).parents[1] / "docs" / "serving.md").read_text()
@@ -48,6 +49,18 @@ def node_has(package):
     program = shutil.which("node")
     code = f"require.resolve({package!r})"
     return program and subprocess.run([program, "-e", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("known", [["1", "2"], ["1.0", "2.0"]])
+def test_cells_of_pandas_are_spelled_as_the_file_knows_them(known):
+    names = {}
+    exec(re.search(r"^def spelled.*?^$", PAGE, re.MULTILINE | re.DOTALL)[0], names)
+    numbers = pd.Series([1.0, None, 2.0, 3.0])
+    for cells in (numbers, numbers.astype("category"), numbers.astype("Int64")):
+        texts = names["spelled"](cells, known)
+        assert texts[:3] == [known[0], "", known[1]]
+        assert texts[3] not in known
+    assert names["spelled"](pd.Series([" 1 ", "2"]), known) == known
 
 
 @pytest.mark.slow  # starts Node.js and loads a runtime there

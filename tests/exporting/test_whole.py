@@ -60,6 +60,13 @@ def test_the_file_makes_the_sets_of_the_classifier(clf, tmp_path):
     np.testing.assert_array_equal(item["sets"], clf.predict_set(NEW[:1]))
 
 
+def test_it_is_asked_in_its_own_spelling(clf, tmp_path):
+    path = conftr.export(clf, tmp_path / "model.onnx")
+    padded = NEW.with_columns(site=pl.lit(" ") + pl.col("site"))
+    result = exported(clf, opened(path), padded)
+    np.testing.assert_array_equal(result["sets"], clf.predict_set(NEW))
+
+
 def test_it_tells_what_it_is(clf, tmp_path):
     path = conftr.export(clf, tmp_path / "m.onnx", alpha=0.05, metadata={"license": "CC BY 4.0"})
     metadata = opened(path).get_modelmeta().custom_metadata_map
@@ -67,6 +74,7 @@ def test_it_tells_what_it_is(clf, tmp_path):
     assert json.loads(metadata["alpha"]) == 0.05
     assert json.loads(metadata["n_calibration"]) == clf.n_calibration_
     assert json.loads(metadata["columns"]) == {"numbers": ["x", "w"], "categories": ["site"]}
+    assert set(json.loads(metadata["levels"])["site"]) == set("abcd")
     assert json.loads(metadata["thresholds"])["0.05"] == {
         "all": clf.calibration_.thresholds(0.05)[0]
     }

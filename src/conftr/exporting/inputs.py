@@ -141,14 +141,16 @@ def feeds(reader: Any, x: Any) -> dict[str, npt.NDArray[Any]]:
     if frame.numeric:
         inputs[NUMBERS] = frames.doubles(opened, frame.numeric)
     if frame.levels:
-        columns = [_texts(opened[name]) for name in frame.levels]
+        columns = [_texts(levels, opened[name]) for name, levels in frame.levels.items()]
         inputs[CATEGORIES] = np.stack(columns, axis=1)
     return inputs
 
 
-def _texts(column: Any) -> npt.NDArray[np.object_]:
+def _texts(levels: Levels, column: Any) -> npt.NDArray[np.object_]:
+    """Cells as the graph knows them: levels as training saw them."""
     cells = np.empty(len(column), object)
-    missing = column.is_null().to_list()
-    texts = frames.levels_as_text(column).to_list()
-    cells[:] = [_MISSING if gone else text for gone, text in zip(missing, texts, strict=True)]
+    cells[:] = frames.levels_as_text(column).to_list()
+    places = frames.level_places(levels, column)
+    cells[places >= 0] = np.array(levels.levels, object)[places[places >= 0]]
+    cells[column.is_null().to_numpy()] = _MISSING
     return cells

@@ -164,6 +164,7 @@ def _metadata(clf: ConformalClassifier, alpha: float, margin: float) -> dict[str
         "groups": {"kind": calibration.by.kind, "column": calibration.by.column},
         "thresholds": _table(calibration, alpha),
         "columns": _columns(clf),
+        "levels": _levels(clf),
         "margin": margin,
         "fingerprint": getattr(clf, "fingerprint_", None),
         "members": clf.candidates_[0].stack.words,
@@ -190,6 +191,14 @@ def _columns(clf: ConformalClassifier) -> dict[str, list[str]] | None:
     if not isinstance(reader, FrameColumns):
         return None
     return {"numbers": list(reader.frame.numeric), "categories": list(reader.frame.levels)}
+
+
+def _levels(clf: ConformalClassifier) -> dict[str, list[str]] | None:
+    """The categories that training saw in each column: the graph knows them as they stand here."""
+    reader = clf.candidates_[0].stack.reader
+    if not isinstance(reader, FrameColumns):
+        return None
+    return {name: list(column.levels) for name, column in reader.frame.levels.items()}
 
 
 def _plain(name: Any) -> Any:
