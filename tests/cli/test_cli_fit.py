@@ -566,6 +566,26 @@ def test_outputs_of_another_system_from_arrays(tmp_path, kind):
     assert pl.read_parquet(tmp_path / "s.parquet").columns[-3:] == ["p_0", "p_1", "p_2"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ({"a": 7.0}, "finite numbers from 0 to 1; row 42 of {file} has 7 for the class 'a'."),
+        ({"b": None}, "finite numbers from 0 to 1; row 42 of {file} has none for the class 'b'."),
+        ({"truth": "zebra"}, "column 'truth' has classes that the model does not know: zebra."),
+    ],
+)
+def test_outputs_that_are_none_are_refused_with_their_row(tmp_path, cell, words):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 300)
+    truth = pl.Series(np.array(["a", "b", "c"])[p.argmax(axis=1)])
+    frame = pl.DataFrame(p, schema=["a", "b", "c"]).with_columns(truth=truth).to_dicts()
+    frame[41] |= cell
+    frame[7]["truth"] = None  # left out, and a row of the file all the same
+    file = tmp_path / "outputs.csv"
+    pl.DataFrame(frame).write_csv(file)
+    done = run("calibrate", "probabilities", file, "--target", "truth", "--out", tmp_path / "m")
+    assert words.format(file=file) in done.stderr
+
+
 def test_names_of_classes_that_are_numbers_are_names(tmp_path):
     p, y = outputs(1000, 1)
     np.savez(tmp_path / "turned.npz", X=p[:, ::-1], y=y)

@@ -20,6 +20,7 @@ from conftr.classifier.testing import evidence_of
 from conftr.conformal import checks
 from conftr.data import DataError
 from conftr.data.user_files import (
+    Inputs,
     Roles,
     UserData,
     blocks,
@@ -174,7 +175,8 @@ def calibrate_outputs(
     drop = dict.fromkeys((*roles.drop, *([roles.groups] if roles.groups else ())))
     given = read(file, replace(roles, drop=tuple(drop)))
     classes = _columns(given, names)
-    labels = pl.Series("labels", given.y)
+    _refuse_outputs(kind, file, roles, given, classes)
+    labels = pl.Series(roles.target or "y", given.y)
     numbered = bool(names) and _are_places(given) and (places(labels, classes) < 0).any()
     y = np.asarray(classes)[given.y] if numbered else _as_classes(labels, classes)
     given = replace(given, y=y, X=np.asarray(given.X))
@@ -186,6 +188,30 @@ def calibrate_outputs(
     clf.why_ = "They were computed elsewhere; nothing was trained."
     shown = show(clf, given.take(division.test), task, {"outputs": kind})
     return Result(clf, shown, (*given.notes, *division.notes))
+
+
+def _refuse_outputs(
+    kind: str, file: Path, roles: Roles, given: UserData, classes: Sequence[Any]
+) -> None:
+    """Refuse the first cell that is no probability or logit, by its row in the file."""
+    outputs = np.asarray(given.X)
+    if outputs.dtype.kind not in "fiub":
+        return  # refused in words with the other columns
+    strange = ~np.isfinite(outputs)
+    if kind == "probabilities":
+        strange |= (outputs < 0) | (outputs > 1)
+    if not strange.any():
+        return
+    place, column = np.argwhere(strange)[0].tolist()
+    inputs = Inputs(tuple(given.X.columns)) if isinstance(given.X, pl.DataFrame) else Inputs()
+    labels = [block.labels for block in blocks(file, inputs, roles) if block.labels is not None]
+    row = int(pl.concat(labels).is_not_null().arg_true()[place]) + 1
+    value = outputs[place, column]
+    rule = "finite numbers" + (" from 0 to 1" if kind == "probabilities" else "")
+    raise DataError(
+        f"{kind} must be {rule}; row {row} of {file} has "
+        f"{'none' if np.isnan(value) else f'{value:g}'} for the class {str(classes[column])!r}."
+    )
 
 
 def _are_places(given: UserData) -> bool:
