@@ -301,6 +301,32 @@ def test_blank_lines_are_no_rows_wherever_the_file_is_cut(tmp_path, monkeypatch,
         assert X["x"].to_list() == [1, 3, None]
 
 
+@pytest.mark.parametrize("number", ["1e19", "99999999999999999999", "inf", "-18446744073709551615"])
+def test_classes_beyond_what_numbers_tell_apart_are_refused(tmp_path, number):
+    path = written(tmp_path, f"x,kind\n1,{number}\n2,1\n3,2\n")
+    with pytest.raises(DataError, match="classes that are numbers have at most 18 digits"):
+        read(path, TARGET)
+    named = Roles("kind", categories=("kind",))  # names of any length
+    assert read(path, named).y.tolist() == [number, "1", "2"]
+
+
+@pytest.mark.parametrize("cell", ['5" pipe', '"5" pipe'])
+def test_a_stray_quotation_mark_is_told_in_words(tmp_path, cell):
+    lines = [f"{i},word,{'ab'[i % 2]}\n" for i in range(3000)]
+    path = written(tmp_path, "x,w,kind\n" + "".join([*lines[:400], f"1,{cell},a\n", *lines]))
+    with pytest.raises(DataError, match="a quotation mark stands in the middle of a cell"):
+        read(path, TARGET)
+    with pytest.raises(DataError, match="a quotation mark stands in the middle of a cell"):
+        list(blocks(path, Inputs(("x", "w"), ("x",)), TARGET))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_another_encoding_is_told_in_words(tmp_path, encoding):
+    path = written(tmp_path, "x,kind\n1,a\n2,b\n".encode(encoding))
+    with pytest.raises(DataError, match="looks like UTF-16: save it with the encoding UTF-8"):
+        read(path, TARGET)
+
+
 def test_blank_lines_in_quotes_belong_to_their_cell(tmp_path):
     path = written(tmp_path, 'x,y\n"a\n\nb",2\n\n"c","d"\n\n"e",f\n')
     assert tables.read(path)["x"].to_list() == ["a\n\nb", "c", "e"]

@@ -45,6 +45,13 @@ def _refuse_amounts(column: pl.Series) -> None:
             f"the target {column.name!r} holds numbers that are not whole, such as {strange[0]}. "
             f"{advice}."
         )
+    large = column.filter(column.cast(pl.Int64, strict=False).is_null() & column.is_not_null())
+    if len(large):
+        raise DataError(
+            f"the target {column.name!r} holds {large[0]}, and classes that are numbers have at "
+            f"most 18 digits. If these are names of classes, say so with --category "
+            f"{column.name!r}, or write them as text; else correct it."
+        )
     counts = column.drop_nulls().value_counts()["count"]
     if len(counts) > _MANY and (counts < _FEW).sum() > len(counts) / 2:
         raise DataError(

@@ -23,6 +23,7 @@ _MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # how a missing
 _SEPARATORS = (",", ";", "\t", "|")
 _ZERO = r"^[+-]?0[0-9]+$"  # a whole number with a 0 in front
 _BLANK = re.compile(rb"\n(?: *\r?\n)+|\A *\r?\n|\n +\Z")
+_HEAD = 1000  # bytes that tell the encoding
 _BYTES, _LONGEST = 4 * 2**20, 64 * 2**20  # of a CSV file: read at a time, and of a single row
 
 
@@ -245,11 +246,23 @@ def _end_of_rows(text: bytes) -> int:
 
 def _separator(path: Path) -> str:
     """A tab in .tsv files, elsewhere what stands most often in the first line."""
+    _refuse_wide_letters(path)
     _refuse_old_line_ends(path)
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         first = next((line for line in file if line.strip()), "")
     outside = "".join(first.split('"')[::2])
     return "\t" if path.suffix.lower() == ".tsv" else max(_SEPARATORS, key=outside.count)
+
+
+def _refuse_wide_letters(path: Path) -> None:
+    """Refuse a file with two or four bytes a letter, as some programs of Windows write it."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
+        raise DataError(
+            f"{path} cannot be read as a table: it is not in UTF-8, and looks like UTF-16: save it "
+            f"with the encoding UTF-8."
+        )
 
 
 def _refuse_old_line_ends(path: Path) -> None:
@@ -276,6 +289,11 @@ def _in_words(path: Path) -> Iterator[None]:
         reason = str(fault).splitlines()[0]
         if "utf-8" in reason:
             advice = "it is not in UTF-8: save it with that encoding"
+        elif "malformed" in reason or ("could not parse" in reason and '"' in reason):
+            advice = (
+                "a quotation mark stands in the middle of a cell, or is not closed: remove it, or "
+                'put the cell in quotation marks and write "" for each one inside'
+            )
         elif "more fields" in reason:
             advice = "a row has more cells than there are column names: look for stray separators"
         else:
