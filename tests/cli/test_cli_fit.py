@@ -1,5 +1,6 @@
 """fit, predict, calibrate, report, demo: as a person with a file uses them."""
 
+import errno
 import fcntl
 import json
 import os
@@ -908,6 +909,13 @@ def test_the_terminal_and_the_page_round_alike():
     words = dict(summary.lines(summary.summary(shown)))
     assert words["Size"].startswith("0.98 classes a set, 97.5 % hold one")
     assert numbers.headline(shown, 0.1)["size"] == "0.98"
+
+
+def test_a_disk_that_is_read_only_is_told_in_words(capsys):
+    with pytest.raises(typer.Exit), errors_in_words():
+        raise OSError(errno.EROFS, "Read-only file system", "model/monitor.html")
+    said = capsys.readouterr().err
+    assert said.startswith("conftr: model/monitor.html cannot be written, as its disk is read-only")
 
 
 def test_an_error_without_words_has_its_name(capsys):

@@ -81,3 +81,9 @@ def test_a_level_as_it_stands_comes_before_its_spelling(frame):
     reader = codes.learn(frame({"version": ["1", "1.0", "1"]}))
     result = reader.encode(frame({"version": ["1.0", "1", "1.00"]}))
     np.testing.assert_array_equal(result[:, 0], [1, 0, 2])
+
+
+@pytest.mark.parametrize("names", [["a", "a"], [1, "1"]])
+def test_columns_of_one_name_are_refused_in_words(names):
+    with pytest.raises(ValueError, match=r"two are called '(a|1)': rename one"):
+        codes.learn(pd.DataFrame(np.eye(2), columns=names))

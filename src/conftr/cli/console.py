@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -178,8 +179,18 @@ def errors_in_words(stopped: Callable[[], str] = lambda: RESUMABLE) -> Iterator[
     except Exception as error:
         if os.environ.get("CONFTR_TRACEBACK"):
             raise
-        typer.echo(f"conftr: {printable(str(error)) or type(error).__name__}", err=True)
+        typer.echo(f"conftr: {printable(_words(error)) or type(error).__name__}", err=True)
         raise typer.Exit(1) from None
+
+
+def _words(error: Exception) -> str:
+    """What an error says; a disk that is read-only is named with what to do."""
+    if isinstance(error, OSError) and error.errno == errno.EROFS and error.filename:
+        return (
+            f"{error.filename} cannot be written, as its disk is read-only: name a place on "
+            f"another disk, or copy the folder there."
+        )
+    return str(error)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +106,14 @@ def opened(x: Any) -> Any:
     if hasattr(x, "collect"):
         raise ValueError("X must be a data frame in memory; got a lazy one, which has collect().")
     if hasattr(x, "set_axis"):  # only pandas allows names that are no text
-        x = x.set_axis([str(name) for name in x.columns], axis=1)
+        texts = [str(name) for name in x.columns]
+        twins = [name for name, count in Counter(texts).items() if count > 1]
+        if twins:
+            raise ValueError(
+                f"X must have a name of its own for each column, as text; two are called "
+                f"{twins[0]!r}: rename one."
+            )
+        x = x.set_axis(texts, axis=1)
     return nw.from_native(x, eager_only=True)
 
 
