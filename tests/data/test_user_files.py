@@ -366,6 +366,19 @@ def test_what_is_no_number_among_numbers_is_refused_with_its_row_in_the_file(tmp
         list(blocks(path, Inputs(("x",), ("x",)), Roles()))
 
 
+@pytest.mark.parametrize("markers", [["-"], ["-", "n.d."]])
+def test_a_marker_among_numbers_is_refused_by_its_name(tmp_path, markers):
+    cells = [markers[i % len(markers)] if i % 3 == 0 else str(i / 7) for i in range(90)]
+    frame = pl.DataFrame({"x": cells, "kind": ["a", "b"] * 45})
+    words = f"30 rows have {' or '.join(map(repr, markers))}: if that stands for a missing value"
+    with pytest.raises(DataError, match=words):
+        read(table(tmp_path, frame=frame), TARGET)
+    named = read(table(tmp_path, frame=frame), Roles("kind", categories=("x",)))
+    assert named.X["x"].to_list() == cells
+    few = frame.with_columns(x=pl.Series(["-", "1", "2"] * 30))
+    assert read(table(tmp_path, frame=few), TARGET).X["x"].dtype == pl.String
+
+
 def test_infinite_numbers_of_a_parquet_file_are_refused_with_their_row(tmp_path):
     frame = pl.DataFrame({"x": [1.0, 2.0, np.inf], "kind": ["a", "b", "a"]})
     path = table(tmp_path, "data.parquet", frame)

@@ -11,6 +11,7 @@ from conftr.data.sentences import are_sentences
 from conftr.data.user_files import tables
 
 _MOSTLY = 0.9  # so many texts of a column are numbers: the others are likely slips
+_MARKERS, _VARIED = 2, 20  # so few words among so many different numbers say "missing"
 _COMMA = r"^\s*[-+]?\d+,\d+\s*$"
 
 
@@ -97,7 +98,21 @@ def _numbers_or_texts(column: pl.Series) -> pl.Series:
     numbers, strange = tables.parsed(column)
     if 0 < strange.sum() <= (1 - _MOSTLY) * len(known):
         _refuse_slip(column, strange)
+    _refuse_marker(column, numbers, strange)
     return column if strange.any() or known.is_empty() else numbers
+
+
+def _refuse_marker(column: pl.Series, numbers: pl.Series, strange: pl.Series) -> None:
+    """Refuse numbers among which one or two words stand, most likely for what is missing."""
+    words = column.filter(strange).str.strip_chars().unique(maintain_order=True).to_list()
+    if not 0 < len(words) <= _MARKERS or numbers.filter(~strange).drop_nulls().n_unique() < _VARIED:
+        return
+    raise DataError(
+        f"column {column.name!r} holds numbers, but {strange.sum():,} rows have "
+        f"{' or '.join(map(repr, words))}: if that stands for a missing value, leave those cells "
+        f"empty or write NA. If these are names of categories, say so with --category "
+        f"{column.name!r}."
+    )
 
 
 def _refuse_slip(column: pl.Series, strange: pl.Series) -> None:
