@@ -185,12 +185,13 @@ def counting(n: int, like: Array) -> Array:
 
 def host(value: Any) -> Any:
     """A known number, sequence or array of any library as a NumPy array."""
+    # NumPy has no bfloat16, and float32 holds its numbers as they are.
     if _is(value, _TORCH):
         value = value.detach().cpu()
-        # NumPy has no such type, and float32 holds its numbers as they are.
-        value = (value.float() if value.dtype is library(value).bfloat16 else value).numpy()
-    known = np.asarray(value)
-    return known.astype(np.float32) if known.dtype.name == "bfloat16" else known
+        return (value.float() if value.dtype is library(value).bfloat16 else value).numpy()
+    if _is(value, _JAX) and value.dtype.name == "bfloat16":
+        return np.asarray(value).astype(np.float32)
+    return np.asarray(value)
 
 
 def default_float(xp: Namespace) -> Any:
