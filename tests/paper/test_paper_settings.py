@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from conftr.experiments import Store
 from conftr.experiments.comparison import Comparison
 from conftr.experiments.sweeping import path_of
 from conftr.machine.plain_data import build, part
+from conftr.paper import runs
+from conftr.paper.cifar import LINES
 from conftr.paper.grid import thinned_grid, whole_grid
 from conftr.paper.settings import FOLDER, settings_of
 from conftr.paper.settings import path_of as file_of
@@ -75,6 +78,26 @@ def test_heads_on_members_were_searched_on_training_sets_drawn_as_their_trials_a
     assert sweep.resampled
     settings = settings_of("cifar10-members").only(method)
     assert record["chosen"].items() <= settings.items()
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "conftr"])
+@pytest.mark.parametrize("head", ["ensemble, MLP from the average", "ensemble, linear"])
+def test_other_heads_on_members_train_with_what_was_chosen_for_them(head, method):
+    (line,) = (
+        line for line in LINES["cifar"] if line.labels[1:4] == (head, runs.METHODS[method], "THR")
+    )
+    model = {"ensemble, linear": "views:linear"}.get(head, "members:mlp:128x128")
+    grid = thinned_grid("cifar10-members", [method])
+    grid = replace(grid, shared={**grid.shared, "model": (model,)})
+    (sweep,) = sweeps(grid, "cifar10-members", {}, alpha=0.5)
+    chosen = json.loads(path_of(sweep, Store(RESULTS)).read_text())["chosen"]
+    training = line.run.training
+    expected = configured(METHODS[method], chosen, 0.01)
+    assert training.model == expected.model
+    assert training.plan == expected.plan
+    different = {"size_weight"}  # which the log cancels
+    for name, value in expected.objective.fields:
+        assert name in different or training.objective[name] == value
 
 
 def count(grid):

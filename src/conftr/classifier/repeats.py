@@ -18,23 +18,26 @@ _KEPT = 2**14  # digests of training rows
 
 
 def sentence(drawn: Order) -> str:
-    """What equal rows are taken for, in a sentence; empty where there are none."""
+    """What equal rows are taken for, in words; empty where there are none."""
+    said = []
     if drawn.copies:
-        return (
+        said.append(
             f"{_rows(drawn.copies)} of {len(drawn.places):,} repeat others: equal rows stay "
             f"together, and outside training each counts once, as new rows come once."
-            + f" {_common(drawn)}"
-            * bool(len(drawn.common))
         )
     if len(drawn.common):
-        return _common(drawn)
-    if drawn.twins:
-        return (
+        count = int(np.isin(drawn.digests, drawn.common).sum())
+        said.append(
+            f"{_rows(count)} of {len(drawn.places):,} hold what stands far more often than other "
+            f"rows, under several classes: they are no copies, and each counts as a row of its own."
+        )
+    elif drawn.twins:
+        said.append(
             f"{_rows(drawn.twins)} of {len(drawn.places):,} equal others, no more than chance "
             f"makes equal in such columns: each counts as a row of its own. If they are copies, "
             f"remove them first."
         )
-    return ""
+    return " ".join(said)
 
 
 def warn_of_copies(drawn: Order) -> None:
@@ -105,14 +108,6 @@ class KnownRows:
                 CalibrationWarning,
                 stacklevel=4,
             )
-
-
-def _common(drawn: Order) -> str:
-    count = int(np.isin(drawn.digests, drawn.common).sum())
-    return (
-        f"{_rows(count)} of {len(drawn.places):,} hold what stands far more often than other rows, "
-        f"under several classes: they are no copies, and each counts as a row of its own."
-    )
 
 
 def _rows(count: int) -> str:
